@@ -37,7 +37,4 @@ void fq12_mul_line(fq12 *r, const fq12 *a, const fq2 *b0, const fq2 *b1);
 /* r = a^2 for an a whose order divides q^4 - q^2 + 1; wrong for others. */
 void fq12_cyclotomic_sqr(fq12 *r, const fq12 *a);
 
-/* r = xi^(i (q - 1) / 6) for i in 1..5: what the Frobenius map multiplies w^i with. */
-const fq2 *fq12_frobenius_factor(unsigned i);
-
 #endif

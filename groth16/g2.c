@@ -1,7 +1,6 @@
 #include "groth16/g2.h"
 
-/* 3/(9 + u) */
-static const fq2 g2_b = {
+const fq2 g2_b = {
     .c0 = {{0x3bf938e377b802a8, 0x020b1b273633535d, 0x26b7edf049755260, 0x2514c6324384a86d}},
     .c1 = {{0x38e7ecccd1dcff67, 0x65f0b37d93ce0d3e, 0xd749d0dd22ac00aa, 0x0141b9ce4a688d4d}},
 };
@@ -43,6 +42,14 @@ void g2_affine_store(uint8_t bytes[G2_BYTES], const g2_affine *a)
 #define GROUP_B     g2_b
 #include "groth16/group_body.h"
 
+void g2_affine_psi(g2_affine *r, const g2_affine *a)
+{
+    fq2_conj(&r->x, &a->x);
+    fq2_mul(&r->x, &r->x, &g2_psi_x);
+    fq2_conj(&r->y, &a->y);
+    fq2_mul(&r->y, &r->y, &g2_psi_y);
+}
+
 bool g2_affine_in_subgroup(const g2_affine *a)
 {
     static const u256 six_z_squared = {{0xf83e9682e87cfd46, 0x6f4d8248eeb859fb, 0, 0}};
@@ -51,10 +58,7 @@ bool g2_affine_in_subgroup(const g2_affine *a)
     if (g2_affine_is_infinity(a)) {
         return true;
     }
-    fq2_conj(&psi.x, &a->x);
-    fq2_mul(&psi.x, &psi.x, &g2_psi_x);
-    fq2_conj(&psi.y, &a->y);
-    fq2_mul(&psi.y, &psi.y, &g2_psi_y);
+    g2_affine_psi(&psi, a);
     g2_affine_neg(&psi, &psi);
     g2_xyzz_from_affine(&negated_psi, &psi);
     g2_xyzz_from_affine(&point, a);

@@ -18,6 +18,7 @@ typedef struct {
 
 enum { G2_BYTES = 128 }; /* of a packed affine point: x.c0, x.c1, y.c0, y.c1, Montgomery limbs */
 
+extern const fq2 g2_b; /* 3/(9 + u), of the curve's equation */
 extern const g2_affine g2_generator;
 
 /* False, and r undefined, if a coordinate is the modulus or more. Doesn't check that the point is on the
@@ -32,10 +33,12 @@ void g2_affine_neg(g2_affine *r, const g2_affine *a);
 /* Infinity counts as on the curve. */
 bool g2_affine_on_curve(const g2_affine *a);
 
+/* psi, the untwisted Frobenius map: (x, y) -> (conj(x) xi^((p-1)/3), conj(y) xi^((p-1)/2)). */
+void g2_affine_psi(g2_affine *r, const g2_affine *a);
+
 /* Whether a point of the curve has order r (infinity has); the curve has more points than the subgroup. By
- * psi(P) = [6z^2]P, where psi is the untwisted Frobenius and z the curve's parameter: a 127-bit
- * multiplication. Source: Scott, "A note on group membership tests for G1, G2 and GT on BLS pairing-friendly
- * curves", ePrint 2021/1130. */
+ * psi(P) = [6z^2]P, z the curve's parameter: a 127-bit multiplication. Source: Scott, "A note on group
+ * membership tests for G1, G2 and GT on BLS pairing-friendly curves", ePrint 2021/1130. */
 bool g2_affine_in_subgroup(const g2_affine *a);
 
 void g2_xyzz_set_infinity(g2_xyzz *r);
