@@ -1,20 +1,36 @@
 /* core.h - the pure core: every decision uzk takes about jobs, partitions, lanes, circuits and memory.
  *
- * The core owns plain data in memory that the caller gives. The shell turns what happens into events and feeds them to
- * core_step one at a time; the core changes its state and queues effects, which the shell takes with core_effect_take and
- * carries out. The core reads no clock (`now_ns` is an argument and never decreases), calls no system function,
- * allocates nothing, uses no floating point, and breaks every tie by sequence number, so that equal histories of events
- * give equal states: core_hash proves it. One thread owns a core.
+ * The core owns plain data in memory that the caller gives. The shell turns what happens into events and
+ * feeds them to core_step one at a time; the core changes its state and queues effects, which the shell takes
+ * with core_effect_take and carries out. The core reads no clock (`now_ns` is an argument and never
+ * decreases), calls no system function, allocates nothing, uses no floating point, and breaks every tie by
+ * sequence number, so that equal histories of events give equal states: core_hash proves it. One thread owns
+ * a core.
  *
- * Life of a partition: queued, generating (only with a witness command), reading, synthesizing, ready, proving,
- * finalizing, writing, then done, failed or canceled. From reading (generating) until its end it holds one slot: a
- * buffer set with room for its witness, its result and its output text, counted against the memory budget.
+ * Life of a partition: queued, generating (only with a witness command), reading, synthesizing, ready,
+ * proving, finalizing, writing, then done, failed or canceled. From reading (generating) until its end it
+ * holds one slot: a buffer set with room for its witness, its result and its output text, counted against the
+ * memory budget.
  *
- * Generations: each operation that the core starts for a slot, lane, circuit or job carries a generation that the event
- * which answers it must repeat. An answer with an older generation is late: counted and ignored. One that the core
- * never asked for aborts.
+ * Generations: each operation that the core starts for a slot, lane, circuit or job carries a generation that
+ * the event which answers it must repeat. An answer with an older generation is late: counted and ignored.
+ * One that the core never asked for aborts. Submissions carry the generation of their lane, all other
+ * operations of a slot the slot's.
  *
- * Cost: every core_step is O(log n) in the number of partitions or better, whatever is queued. */
+ * Order: the more urgent job first (priority, then deadline, then admission); within a job by rising
+ * partition. Only while a circuit loads, or while as many witness commands run as may, do less urgent
+ * partitions overtake; when memory is short for the most urgent one, the others wait too, so that it cannot
+ * starve.
+ *
+ * Silent lanes: a submission that outlasts its lane's limit is given up. The lane is out of service and its
+ * slot, whose memory the device may still use, stays out with it until the answer comes after all; the
+ * partition begins again in another slot. If silent lanes hold what queued partitions need and nothing else
+ * is left to wait for, those fail with CORE_CAUSE_DEVICE.
+ *
+ * Cost: core_step is O(log n) in the number of partitions and jobs, whatever is queued, plus O(slots + lanes
+ * + circuits) when a deadline passes, lanes are lost or the run stops. ADMIT is linear in the job's
+ * partitions. Ends of many partitions at once are spread over steps: core_deadline_ns then asks for a TIMER
+ * at once. */
 #ifndef COORDINATOR_CORE_H
 #define COORDINATOR_CORE_H
 
@@ -28,53 +44,57 @@ enum { CORE_NONE = UINT32_MAX >> 8 }; /* no partition, slot, lane, ...: indices 
 #define CORE_NEVER UINT64_MAX         /* no deadline */
 
 enum core_state { /* of a partition */
-    CORE_QUEUED,
-    CORE_GENERATING,
-    CORE_READING,
-    CORE_SYNTHESIZING,
-    CORE_READY,
-    CORE_PROVING,
-    CORE_FINALIZING,
-    CORE_WRITING,
-    CORE_DONE,
-    CORE_FAILED,
-    CORE_CANCELED,
-    CORE_STATES
+                  CORE_QUEUED,
+                  CORE_GENERATING,
+                  CORE_READING,
+                  CORE_SYNTHESIZING,
+                  CORE_READY,
+                  CORE_PROVING,
+                  CORE_FINALIZING,
+                  CORE_WRITING,
+                  CORE_DONE,
+                  CORE_FAILED,
+                  CORE_CANCELED,
+                  CORE_STATES
 };
 
 enum core_cause { /* why a partition did not end as done */
-    CORE_CAUSE_NONE,
-    CORE_CAUSE_CIRCUIT,    /* its circuit could not be loaded */
-    CORE_CAUSE_GENERATE,   /* the witness command failed */
-    CORE_CAUSE_TIMEOUT,    /* the witness command ran too long */
-    CORE_CAUSE_READ,       /* the witness could not be read */
-    CORE_CAUSE_WITNESS,    /* the witness is not one of this circuit */
-    CORE_CAUSE_DEVICE,     /* devices failed as often as is allowed */
-    CORE_CAUSE_NO_DEVICE,  /* no usable lane is left */
-    CORE_CAUSE_SELF_CHECK, /* the proof did not verify, twice */
-    CORE_CAUSE_WRITE,      /* the output could not be written */
-    CORE_CAUSE_DEADLINE,   /* the job's deadline passed before it was on a lane */
-    CORE_CAUSE_MEMORY,     /* circuit and one slot exceed the memory budget */
-    CORE_CAUSE_STOPPED,    /* the run was stopped */
-    CORE_CAUSES
+                  CORE_CAUSE_NONE,
+                  CORE_CAUSE_CIRCUIT,    /* its circuit could not be loaded */
+                  CORE_CAUSE_GENERATE,   /* the witness command failed */
+                  CORE_CAUSE_TIMEOUT,    /* the witness command ran too long */
+                  CORE_CAUSE_READ,       /* the witness could not be read */
+                  CORE_CAUSE_WITNESS,    /* the witness is not one of this circuit */
+                  CORE_CAUSE_DEVICE,     /* devices failed as often as is allowed, or a silent one holds the
+                                            memory it needs */
+                  CORE_CAUSE_NO_DEVICE,  /* no usable lane is left */
+                  CORE_CAUSE_SELF_CHECK, /* the proof did not verify, twice, or once without a CPU lane to try
+                                            again */
+                  CORE_CAUSE_WRITE,      /* the output could not be made or written */
+                  CORE_CAUSE_DEADLINE,   /* the job's deadline passed before it was on a lane */
+                  CORE_CAUSE_MEMORY,     /* circuit and one slot exceed the memory budget */
+                  CORE_CAUSE_STOPPED,    /* the run was stopped */
+                  CORE_CAUSES
 };
 
 /* What the shell tells the core. `code` ERROR_NONE means that the operation succeeded. */
 enum core_event_kind {
-    CORE_EVENT_ADMIT,       /* a job: see struct core_job_request; its partitions get the next indices */
-    CORE_EVENT_RESUMED,     /* partition: already done by an earlier run; right after its ADMIT, before START */
-    CORE_EVENT_START,       /* all jobs are known: begin */
-    CORE_EVENT_LOADED,      /* circuit, generation, code */
-    CORE_EVENT_EVICTED,     /* circuit, generation */
-    CORE_EVENT_GENERATED,   /* slot, generation, code */
-    CORE_EVENT_READ,        /* slot, generation, code */
+    CORE_EVENT_ADMIT,     /* a job: see struct core_job_request; its partitions get the next indices */
+    CORE_EVENT_RESUMED,   /* partition: already done by an earlier run; right after its ADMIT, before START */
+    CORE_EVENT_START,     /* all jobs are known: begin */
+    CORE_EVENT_LOADED,    /* circuit, generation, code */
+    CORE_EVENT_EVICTED,   /* circuit, generation */
+    CORE_EVENT_GENERATED, /* slot, generation, code */
+    CORE_EVENT_READ,      /* slot, generation, code */
     CORE_EVENT_SYNTHESIZED, /* slot, generation, code */
     CORE_EVENT_PROVED,      /* lane, generation, code, sticky */
-    CORE_EVENT_FINALIZED,   /* slot, generation, code; ERROR_PROOF: the self-check failed */
-    CORE_EVENT_WRITTEN,     /* slot, generation, code: files and journal record are durable */
-    CORE_EVENT_BUNDLED,     /* job, generation, code */
-    CORE_EVENT_TIMER,       /* the time asked for with core_deadline_ns has come; spurious ones are harmless */
-    CORE_EVENT_STOP,        /* finish what is on a lane or later, cancel the rest */
+    CORE_EVENT_FINALIZED, /* slot, generation, code; ERROR_PROOF: the self-check failed, else CORE_CAUSE_WRITE
+                           */
+    CORE_EVENT_WRITTEN,   /* slot, generation, code: files and journal record are durable */
+    CORE_EVENT_BUNDLED,   /* job, generation, code */
+    CORE_EVENT_TIMER,     /* the time asked for with core_deadline_ns has come; spurious ones are harmless.
+                             Deadlines     are looked at only here, so feed what has completed before it */
+    CORE_EVENT_STOP,      /* finish what is on a lane or later, cancel the rest */
     CORE_EVENTS
 };
 
@@ -105,34 +125,38 @@ enum core_effect_kind {
     CORE_EFFECT_GENERATE,   /* slot, partition: run the witness command; answer GENERATED */
     CORE_EFFECT_KILL,       /* slot: kill its witness command with all it started; GENERATED still answers */
     CORE_EFFECT_READ,       /* slot, partition: witness file into the slot's buffer; answer READ */
-    CORE_EFFECT_SYNTHESIZE, /* slot, partition: parse, compare with the circuit, check ranges; answer SYNTHESIZED */
-    CORE_EFFECT_SUBMIT,     /* slot, partition, lane: device_submit; answer PROVED */
+    CORE_EFFECT_SYNTHESIZE, /* slot, partition: parse, compare with the circuit, check ranges; answer
+                               SYNTHESIZED */
+    CORE_EFFECT_SUBMIT,     /* slot, partition, lane and its generation: device_submit; answer PROVED */
     CORE_EFFECT_FINALIZE,   /* slot, partition: blinding, assembly, self-check, text; answer FINALIZED */
     CORE_EFFECT_WRITE,      /* slot, partition: durable files, then a journal record; answer WRITTEN */
     CORE_EFFECT_BUNDLE,     /* job: all its proofs into one file in partition order; answer BUNDLED */
     CORE_EFFECT_RELEASE,    /* slot: wipe its witness; no answer */
-    CORE_EFFECT_ENDED,      /* partition, state, cause: for the log; no answer */
-    CORE_EFFECT_JOB_ENDED,  /* job: every partition ended and the bundle, if any, is written or failed; no answer */
-    CORE_EFFECT_QUARANTINE, /* lane: it stayed silent past its deadline, or its device is lost; for the log */
+    CORE_EFFECT_ENDED, /* partition, state, cause: for the log, before RELEASE of its slot; not for RESUMED
+                          ones; no answer */
+    CORE_EFFECT_JOB_ENDED,  /* job, state, cause: every partition ended and the bundle, if any, is written, or
+                               failed  (all partitions done, yet FAILED with cause WRITE); no answer */
+    CORE_EFFECT_QUARANTINE, /* lane, the partition that was on it: it stayed silent, or its device is lost;
+                               for the log */
     CORE_EFFECT_DRAINED,    /* nothing is left to do; once, last */
     CORE_EFFECTS
 };
 
 struct core_effect {
     enum core_effect_kind kind;
-    uint32_t index;      /* of the circuit, slot, lane or job the kind names first; partition for ENDED */
+    uint32_t index;      /* of the circuit, slot, lane, job or partition that the kind names first */
     uint32_t generation; /* to be repeated in the answer */
-    uint32_t partition;
+    uint32_t partition;  /* CORE_NONE where the kind has none; so too lane */
     uint32_t lane;
     enum core_state state;
     enum core_cause cause;
 };
 
 struct core_lane_settings {
-    uint32_t device;         /* lanes of one device are consecutive */
-    bool fallback_only;      /* takes only partitions that must be retried on the CPU */
-    bool cpu;                /* computes on the CPU: where a failed self-check is retried */
-    uint64_t time_limit_ns;  /* a submission that takes longer quarantines the lane; CORE_NEVER: trusted */
+    uint32_t device;        /* lanes of one device are consecutive */
+    bool fallback_only;     /* takes only partitions that must be retried on the CPU */
+    bool cpu;               /* computes on the CPU: where a failed self-check is retried */
+    uint64_t time_limit_ns; /* a submission that takes longer quarantines the lane; CORE_NEVER: trusted */
 };
 
 struct core_circuit_settings {
@@ -144,9 +168,11 @@ struct core_settings {
     uint32_t jobs_max;
     uint32_t partitions_max; /* below CORE_NONE, as are all counts here */
     uint32_t slots;
-    uint32_t lookahead;      /* partitions kept between reading and ready, per device lane in use: at least 1 */
+    uint32_t
+        lookahead; /* partitions kept between reading and ready, per lane in service (fallback ones apart): at
+                      least 1; those from witness commands may come on top. Loads count as one each */
     uint32_t generators_max; /* witness commands at once */
-    uint32_t attempts_max;   /* submissions of one partition before CORE_CAUSE_DEVICE */
+    uint32_t attempts_max;   /* submissions of one partition before CORE_CAUSE_DEVICE, 1 to 255 */
     uint64_t memory_bytes;   /* budget for circuits and slots together */
     uint32_t circuits_count;
     uint32_t lanes_count;
@@ -176,9 +202,9 @@ size_t core_size(const struct core_settings *settings);
 /* memory: core_size bytes, 64-byte aligned, zeroed. */
 struct core *core_init(void *memory, const struct core_settings *settings);
 
-/* One event. Abort on an impossible one. Queues at most CORE_EFFECTS_PER_STEP effects on top of those not yet taken; the
- * queue holds them all, since every effect belongs to one of a bounded number of slots, lanes, circuits, jobs or ended
- * partitions that are reported a bounded number a step. */
+/* One event; aborts on an impossible one. All effects of the step before must have been taken. The queue
+ * holds all that a step can cause: each belongs to one of the slots, lanes and circuits, or to one of a
+ * bounded number of queued partitions that end, and jobs that close, in one step. */
 void core_step(struct core *core, uint64_t now_ns, const struct core_event *event);
 
 /* Takes the oldest effect; false if there is none. Take all of them after every core_step. */
@@ -197,11 +223,12 @@ enum core_cause core_partition_cause(const struct core *core, uint32_t partition
 uint32_t core_partition_job(const struct core *core, uint32_t partition);
 uint32_t core_job_first_partition(const struct core *core, uint32_t job);
 
-/* Latency of done partitions, from taking a slot to being durable: the value at permille (500: median) of a histogram
- * with a relative error below 2%. 0 if nothing is done. */
+/* Latency of done partitions, from taking a slot to being durable: the value at permille (500: median) of a
+ * histogram with a relative error below 2%. 0 if nothing is done. */
 uint64_t core_latency_ns(const struct core *core, unsigned permille);
 
-/* When a partition entered a state for the last time; 0 if it never did. For FIN_TIMING and GPU_TIMING lines. */
+/* When a partition entered a state for the last time; 0 if it never did. For FIN_TIMING and GPU_TIMING lines.
+ */
 uint64_t core_partition_entered_ns(const struct core *core, uint32_t partition, enum core_state state);
 
 /* Hash of the whole state: equal histories give equal hashes. O(state). */
