@@ -31,7 +31,7 @@ static void message_write(const char *text, size_t length)
     }
 }
 
-/* Copies text with the prefix before each line and a newline at the end. */
+/* Copies text with the prefix before each line, a newline at the end and no other control character. */
 static size_t message_compose(char *out, size_t capacity, const char *text)
 {
     size_t length = 0;
@@ -45,8 +45,9 @@ static size_t message_compose(char *out, size_t capacity, const char *text)
             memcpy(out + length, prefix, sizeof prefix - 1);
             length += sizeof prefix - 1;
         }
-        out[length++] = *from;
-        line_start = *from == '\n';
+        unsigned char one = (unsigned char)*from; /* file names may hold what acts on a terminal */
+        out[length++] = (char)((one < 0x20 && one != '\n') || one == 0x7f ? '?' : one);
+        line_start = one == '\n';
     }
     if (!line_start) {
         out[length++] = '\n';
