@@ -151,8 +151,7 @@ enum error_code binfile_require_items(const struct binfile *file, unsigned type,
     return ERROR_NONE;
 }
 
-/* The last four bytes' worth of each modulus suffice to tell the known curves apart from each other; a file
- * that only pretends to be one of them is refused all the same. */
+/* Only for messages, so the low eight bytes of a modulus are enough to tell the curves apart. */
 static const char *curve_name(uint32_t width, const uint8_t *modulus)
 {
     static const struct {
@@ -160,15 +159,9 @@ static const char *curve_name(uint32_t width, const uint8_t *modulus)
         uint64_t low;
         const char *name;
     } curves[] = {
-        {32, 0x3c208c16d87cfd47, "bn128"},
-        {32, 0x43e1f593f0000001, "bn128"},
-        {48, 0xb9feffffffffaaab, "bls12381"},
-        {32, 0xffffffff00000001, "bls12381"},
-        {48, 0x8508c00000000001, "bls12377"},
-        {32, 0x0a11800000000001, "bls12377"},
-        {32, 0x992d30ed00000001, "pallas or vesta"},
-        {32, 0x8c46eb2100000001, "pallas or vesta"},
-        {40, 0, "mnt4753"},
+        {48, 0xb9feffffffffaaab, "bls12381"},        {32, 0xffffffff00000001, "bls12381"},
+        {48, 0x8508c00000000001, "bls12377"},        {32, 0x0a11800000000001, "bls12377"},
+        {32, 0x992d30ed00000001, "pallas or vesta"}, {32, 0x8c46eb2100000001, "pallas or vesta"},
     };
     for (size_t i = 0; i < sizeof curves / sizeof curves[0]; i++) {
         if (width == curves[i].width && binfile_load64(modulus) == curves[i].low) {

@@ -28,7 +28,7 @@ size_t proof_public_json_size(uint32_t publics);
 
 /* Writes the terminated text of public.json, the values 1 to `publics` of a witness (32 bytes each,
  * little-endian, value 0 is the constant one), and returns its length; capacity must be at least
- * proof_public_json_size(publics). No public value gives "[]". */
+ * proof_public_json_size(publics). Without public values it is an empty array, which snarkjs breaks over two lines. */
 size_t proof_public_write_json(char *text, size_t capacity, const uint8_t *witness, uint32_t publics);
 
 #endif

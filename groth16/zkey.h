@@ -23,6 +23,7 @@
 #include "groth16/g2.h"
 #include "groth16/par.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +46,8 @@ struct zkey {
     uint32_t coefficients_count;
     const uint8_t *bytes; /* the whole file */
     size_t size;
-    void *mapping; /* what zkey_close unmaps; NULL after zkey_parse */
+    uint64_t header_offset; /* of section 2 */
+    void *mapping;          /* what zkey_close unmaps; NULL after zkey_parse */
 };
 
 /* One coefficient: row `row` of matrix A (0) or B (1) holds value / R^2 at `wire`. */
