@@ -1,19 +1,20 @@
 /* device.h - what can compute proofs, as one table of functions.
  *
- * A device has lanes. A lane computes one proof at a time: the witness goes in (H2D), constraint evaluation, NTTs and
- * MSMs run, five curve points come out (D2H). The coordinator submits work to an idle lane and finds completions by
- * polling; no call in between blocks, allocates or waits for the device.
+ * A device has lanes. A lane computes one proof at a time: the witness goes in (H2D), constraint evaluation,
+ * NTTs and MSMs run, five curve points come out (D2H). The coordinator submits work to an idle lane and finds
+ * completions by polling; no call in between blocks, allocates or waits for the device.
  *
- * Threads: device_submit and device_poll belong to one thread, the coordinator. device_attach and device_detach may
- * block and allocate; a worker thread calls them, never for a circuit that has work in flight. Inputs of a submitted
- * work (circuit, witness) are immutable and stay in place until its completion has been polled; `sums` is written by
- * the device before the completion becomes visible.
+ * Threads: device_submit and device_poll belong to one thread, the coordinator. device_attach and
+ * device_detach may block and allocate; a worker thread calls them, never for a circuit that has work in
+ * flight. Inputs of a submitted work (circuit, witness) are immutable and stay in place until its completion
+ * has been polled; `sums` is written by the device before the completion becomes visible.
  *
- * The doorbell is a file descriptor that becomes readable when a completion may be waiting. It is a hint: it may ring
- * twice or for nothing, and a faulty device may not ring at all; device_poll tells the truth. device_poll also makes
- * the doorbell unreadable again, before it looks, so that nothing is missed.
+ * The doorbell is a file descriptor that becomes readable when a completion may be waiting. It is a hint: it
+ * may ring twice or for nothing, and a faulty device may not ring at all; device_poll tells the truth.
+ * device_poll also makes the doorbell unreadable again, before it looks, so that nothing is missed.
  *
- * Times are CLOCK_MONOTONIC nanoseconds. Cost of submit and poll: O(lanes) memory accesses and at most one system call. */
+ * Times are CLOCK_MONOTONIC nanoseconds. Cost of submit and poll: O(lanes) memory accesses and at most one
+ * system call. */
 #ifndef CUDA_DEVICE_H
 #define CUDA_DEVICE_H
 
@@ -23,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 enum device_kind { DEVICE_CPU, DEVICE_CUDA, DEVICE_SIM };
 enum device_stage {
@@ -72,10 +74,10 @@ struct device {
     char name[DEVICE_NAME_BYTES]; /* "cpu", "cuda:0", "sim" */
 };
 
-/* Makes a circuit's points available to the device's lanes. ERROR_DEVICE or ERROR_SYSTEM if there is no room. */
+/* Makes a circuit's points available to the device's lanes. ERROR_DEVICE or ERROR_SYSTEM if there is no room.
+ */
 static inline enum error_code ERROR_MUST_USE device_attach(struct device *device,
-                                                           const struct circuit *circuit,
-                                                           struct error *error)
+                                                           const struct circuit *circuit, struct error *error)
 {
     return device->operations->attach(device, circuit, error);
 }
@@ -91,10 +93,19 @@ static inline void device_submit(struct device *device, unsigned lane, const str
     device->operations->submit(device, lane, work);
 }
 
-/* Copies up to max finished works to completions and returns how many; their lanes are idle again. */
+/* Copies up to max finished works to completions and returns how many; their lanes are idle again. If it
+ * returns max, more may be waiting without another ring: poll again. With max >= lanes one call is enough. */
 static inline unsigned device_poll(struct device *device, struct device_completion *completions, unsigned max)
 {
     return device->operations->poll(device, completions, max);
+}
+
+/* The clock of all times here. */
+static inline uint64_t device_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 /* Stops the device's threads (work in flight is finished or abandoned first) and frees all it holds. */
