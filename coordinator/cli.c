@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Message texts may be as long as an error's, with a prefix for each of its lines. */
@@ -243,13 +242,6 @@ const char *cli_text_bytes(char text[CLI_TEXT_BYTES], uint64_t bytes)
     }
     text_scaled(text, bytes, UINT64_C(1) << (10 * unit + 10), units[unit]);
     return text;
-}
-
-uint64_t cli_now_ns(void)
-{
-    struct timespec now;
-    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 unsigned cli_processors(void)

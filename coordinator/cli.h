@@ -66,9 +66,6 @@ const char *cli_text_duration(char text[CLI_TEXT_BYTES], uint64_t ns);
 /* "812 B", "3.71 MiB". */
 const char *cli_text_bytes(char text[CLI_TEXT_BYTES], uint64_t bytes);
 
-/* CLOCK_MONOTONIC. */
-uint64_t cli_now_ns(void);
-
 /* Processors this process may use, at least 1. */
 unsigned cli_processors(void);
 

@@ -4,6 +4,7 @@
 #include "coordinator/cli.h"
 #include "coordinator/cli_input.h"
 #include "coordinator/cli_output.h"
+#include "coordinator/loop.h"
 #include "cuda/team.h"
 #include "groth16/circuit.h"
 #include "groth16/prove.h"
@@ -73,7 +74,7 @@ struct prove_session {
 
 static void stage_end(struct prove_session *session, enum stage stage)
 {
-    uint64_t now_ns = cli_now_ns();
+    uint64_t now_ns = loop_now_ns();
     session->stage_ns[stage] += now_ns - session->lap_ns;
     session->lap_ns = now_ns;
 }
@@ -321,7 +322,7 @@ int command_prove(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed stderr is no reason to lose a proof */
 
     struct error error;
-    session.lap_ns = cli_now_ns();
+    session.lap_ns = loop_now_ns();
     int exit_code = CLI_EXIT_DONE;
     if (threads_start(&session, &error) != ERROR_NONE || inputs_load(&session, &error) != ERROR_NONE ||
         circuit_derive(&session, &error) != ERROR_NONE || proof_compute(&session, &error) != ERROR_NONE ||
