@@ -30,6 +30,12 @@ static void message_write(const char *text, size_t length)
     }
 }
 
+static char plain(char one)
+{
+    unsigned char code = (unsigned char)one;
+    return code < 0x20 || code == 0x7f ? '?' : one;
+}
+
 /* Copies text with the prefix before each line, a newline at the end and no other control character. */
 static size_t message_compose(char *out, size_t capacity, const char *text)
 {
@@ -44,9 +50,8 @@ static size_t message_compose(char *out, size_t capacity, const char *text)
             memcpy(out + length, prefix, sizeof prefix - 1);
             length += sizeof prefix - 1;
         }
-        unsigned char one = (unsigned char)*from; /* file names may hold what acts on a terminal */
-        out[length++] = (char)((one < 0x20 && one != '\n') || one == 0x7f ? '?' : one);
-        line_start = one == '\n';
+        out[length++] = *from == '\n' ? '\n' : plain(*from); /* file names may hold what acts on a terminal */
+        line_start = *from == '\n';
     }
     if (!line_start) {
         out[length++] = '\n';
@@ -242,6 +247,23 @@ const char *cli_text_bytes(char text[CLI_TEXT_BYTES], uint64_t bytes)
     }
     text_scaled(text, bytes, UINT64_C(1) << (10 * unit + 10), units[unit]);
     return text;
+}
+
+void cli_row(FILE *out, const char *label, const char *format, ...)
+{
+    fprintf(out, "%*s%-*s", CLI_MARGIN, "", CLI_LABEL_COLUMNS, label);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+    putc('\n', out);
+}
+
+void cli_print_plain(FILE *out, const char *text, size_t length)
+{
+    for (size_t index = 0; index < length; index++) {
+        putc(plain(text[index]), out);
+    }
 }
 
 unsigned cli_processors(void)

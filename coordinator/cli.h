@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum cli_exit {
     CLI_EXIT_DONE = 0,
@@ -65,6 +66,14 @@ const char *cli_text_duration(char text[CLI_TEXT_BYTES], uint64_t ns);
 
 /* "812 B", "3.71 MiB". */
 const char *cli_text_bytes(char text[CLI_TEXT_BYTES], uint64_t bytes);
+
+/* One line of a table: two columns of margin, the label padded to CLI_LABEL_COLUMNS, the text. */
+enum { CLI_MARGIN = 2, CLI_LABEL_COLUMNS = 13 };
+void cli_row(FILE *out, const char *label, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Prints text that the outside gave us (a name in a file) with "?" for control characters, which would act on
+ * a terminal. */
+void cli_print_plain(FILE *out, const char *text, size_t length);
 
 /* Processors this process may use, at least 1. */
 unsigned cli_processors(void);

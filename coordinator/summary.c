@@ -3,29 +3,9 @@
 #include "conf/check.h"
 #include "coordinator/cli.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-enum { LABEL_COLUMNS = 13, INDENT = 2, WIDTH_MIN = 40 };
-
-__attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *label, const char *format, ...)
-{
-    fprintf(out, "%*s%-*s", INDENT, "", LABEL_COLUMNS, label);
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(out, format, arguments);
-    va_end(arguments);
-    putc('\n', out);
-}
-
-/* Control characters of file names would act on the terminal. */
-static void print_plain(FILE *out, const char *text, size_t length)
-{
-    for (size_t index = 0; index < length; index++) {
-        unsigned char one = (unsigned char)text[index];
-        putc(one < 0x20 || one == 0x7f ? '?' : one, out);
-    }
-}
+enum { WIDTH_MIN = 40 };
 
 /* Prints text from `column` on, continued at `indent` wherever the next word would pass `width`. */
 static void print_wrapped(FILE *out, const char *text, unsigned column, unsigned indent, unsigned width)
@@ -42,7 +22,7 @@ static void print_wrapped(FILE *out, const char *text, unsigned column, unsigned
                 column++;
             }
         }
-        print_plain(out, text, length);
+        cli_print_plain(out, text, length);
         column += (unsigned)length;
         text += length;
         text += *text == ' ' ? 1 : 0;
@@ -61,8 +41,8 @@ static void print_devices(FILE *out, const struct run_status *status)
         }
         double percent =
             status->elapsed_ns > 0 ? 100.0 * (double)device->busy_ns / (double)status->elapsed_ns : 0.0;
-        row(out, device->name, "%.1f%% busy, %u lane%s%s", percent, device->lanes,
-            device->lanes == 1 ? "" : "s", device->fallback ? ", took what other devices failed at" : "");
+        cli_row(out, device->name, "%.1f%% busy, %u lane%s%s", percent, device->lanes,
+                device->lanes == 1 ? "" : "s", device->fallback ? ", took what other devices failed at" : "");
     }
 }
 
@@ -70,20 +50,20 @@ static void print_devices(FILE *out, const struct run_status *status)
 static void print_oddities(FILE *out, const struct core_counts *counts)
 {
     if (counts->retries > 0) {
-        row(out, "retried", "%llu", (unsigned long long)counts->retries);
+        cli_row(out, "retried", "%llu", (unsigned long long)counts->retries);
     }
     if (counts->self_check_failures > 0) {
-        row(out, "self-check", "%llu proof%s did not verify and %s not delivered; suspect the hardware",
-            (unsigned long long)counts->self_check_failures, counts->self_check_failures == 1 ? "" : "s",
-            counts->self_check_failures == 1 ? "was" : "were");
+        cli_row(out, "self-check", "%llu proof%s did not verify and %s not delivered; suspect the hardware",
+                (unsigned long long)counts->self_check_failures, counts->self_check_failures == 1 ? "" : "s",
+                counts->self_check_failures == 1 ? "was" : "were");
     }
     if (counts->lanes_quarantined > 0) {
-        row(out, "quarantined", "%u lane%s", counts->lanes_quarantined,
-            counts->lanes_quarantined == 1 ? "" : "s");
+        cli_row(out, "quarantined", "%u lane%s", counts->lanes_quarantined,
+                counts->lanes_quarantined == 1 ? "" : "s");
     }
     if (counts->evictions > counts->loads / 2 && counts->loads > 2) {
-        row(out, "circuits", "%llu loads, %llu evictions", (unsigned long long)counts->loads,
-            (unsigned long long)counts->evictions);
+        cli_row(out, "circuits", "%llu loads, %llu evictions", (unsigned long long)counts->loads,
+                (unsigned long long)counts->evictions);
     }
 }
 
@@ -99,13 +79,13 @@ static void print_failures(FILE *out, const struct run_result *result, unsigned 
         char name[160];
         snprintf(name, sizeof name, "%s/%s", failure->job,
                  failure->stem != NULL ? failure->stem : "(bundle)");
-        fprintf(out, "%*s", INDENT, "");
-        print_plain(out, name, strlen(name));
+        fprintf(out, "%*s", CLI_MARGIN, "");
+        cli_print_plain(out, name, strlen(name));
         fprintf(out, ": ");
-        print_wrapped(out, failure->reason, INDENT + (unsigned)strlen(name) + 2, 2 * INDENT, width);
+        print_wrapped(out, failure->reason, CLI_MARGIN + (unsigned)strlen(name) + 2, 2 * CLI_MARGIN, width);
     }
     if (result->failures_count > shown) {
-        fprintf(out, "%*sand %u more\n", INDENT, "", result->failures_count - shown);
+        fprintf(out, "%*sand %u more\n", CLI_MARGIN, "", result->failures_count - shown);
     }
 }
 
@@ -115,35 +95,35 @@ void summary_print(FILE *out, const struct run_result *result, const char *name,
     char text[3][CLI_TEXT_BYTES];
     unsigned wrap = width == 0 || width >= WIDTH_MIN ? width : WIDTH_MIN;
     fprintf(out, "Batch ");
-    print_plain(out, name, strlen(name));
+    cli_print_plain(out, name, strlen(name));
     fprintf(out, "%s\n", result->stopped ? ", stopped before its end" : "");
     if (status->resumed > 0) {
-        row(out, "proofs", "%u of %u, %u of them by an earlier run", status->done, status->partitions,
-            status->resumed);
+        cli_row(out, "proofs", "%u of %u, %u of them by an earlier run", status->done, status->partitions,
+                status->resumed);
     } else {
-        row(out, "proofs", "%u of %u", status->done, status->partitions);
+        cli_row(out, "proofs", "%u of %u", status->done, status->partitions);
     }
     if (status->failed > 0 || result->bundles_failed == 0) {
-        row(out, "failed", "%u", status->failed);
+        cli_row(out, "failed", "%u", status->failed);
     }
     if (result->bundles_failed > 0) {
-        row(out, "bundles", "%u failed", result->bundles_failed);
+        cli_row(out, "bundles", "%u failed", result->bundles_failed);
     }
     if (status->canceled > 0) {
-        row(out, "canceled", "%u; the same command continues with them", status->canceled);
+        cli_row(out, "canceled", "%u; the same command continues with them", status->canceled);
     }
-    row(out, "wall time", "%s", cli_text_duration(text[0], status->elapsed_ns));
+    cli_row(out, "wall time", "%s", cli_text_duration(text[0], status->elapsed_ns));
     if (status->done > status->resumed) {
-        row(out, "throughput", "%.2f proofs/s", status->rate);
-        row(out, "latency", "p50 %s, p95 %s, p99 %s", cli_text_duration(text[0], result->latency_p50_ns),
-            cli_text_duration(text[1], result->latency_p95_ns),
-            cli_text_duration(text[2], result->latency_p99_ns));
+        cli_row(out, "throughput", "%.2f proofs/s", status->rate);
+        cli_row(out, "latency", "p50 %s, p95 %s, p99 %s", cli_text_duration(text[0], result->latency_p50_ns),
+                cli_text_duration(text[1], result->latency_p95_ns),
+                cli_text_duration(text[2], result->latency_p99_ns));
     }
     print_devices(out, status);
-    row(out, "memory", "peak RSS %s; reserved at most %s of %s",
-        cli_text_bytes(text[0], result->peak_rss_bytes),
-        cli_text_bytes(text[1], result->counts.memory_peak_bytes),
-        cli_text_bytes(text[2], status->memory_budget_bytes));
+    cli_row(out, "memory", "peak RSS %s; reserved at most %s of %s",
+            cli_text_bytes(text[0], result->peak_rss_bytes),
+            cli_text_bytes(text[1], result->counts.memory_peak_bytes),
+            cli_text_bytes(text[2], status->memory_budget_bytes));
     print_oddities(out, &result->counts);
     print_failures(out, result, wrap);
 }
