@@ -1,12 +1,20 @@
 /* config.h - the configuration file of `uzk run` and `uzk check`, read and resolved.
  *
- * The file is libConfuse's format (DESIGN section 10): named sections, one setting a line, no semicolons, `#` comments,
- * include("file"). Durations and sizes carry a unit (500ms, 30s, 5m, 2h; 64kb, 64mb, 1gb); a missing or unknown unit
- * is an error. Paths are relative to the folder of the configuration file. Every unknown key, wrong type, duplicate
- * section, bad value and missing file is reported with file and line.
+ * The file is libConfuse's format (DESIGN section 10): named sections, one setting a line, no semicolons, `#`
+ * comments, include("file"). Durations and sizes carry a unit (500ms, 30s, 5m, 2h; 64kb, 64mb, 1gb); a
+ * missing or unknown unit is an error. Paths are relative to the folder of the configuration file. Every
+ * unknown key, wrong type, duplicate section, bad value and missing file is reported with file and line.
+ * include works between sections; a setting is relative to the file it is written in, and each may be given
+ * once over all files. In a witness_command the program, if it has a slash in it, and arguments that begin
+ * with ./ or ../ are paths too; they come out absolute.
  *
- * config_read allocates with malloc and runs before the coordinator starts; config_free gives everything back. Any one
- * thread. Nothing here opens a circuit or a witness: it names them, expanded and checked to exist. */
+ * Two inputs that would be written to the same output, within a job or across jobs, are an error, as is an
+ * input that one of the outputs would overwrite. Names of jobs and stems of inputs are safe as parts of a
+ * file name: no slash, no control character, no dot first, at most 200 bytes.
+ *
+ * config_read allocates with malloc and runs before the coordinator starts; config_free gives everything
+ * back. Any one thread. Nothing here opens a circuit or a witness: it names them, expanded and checked to
+ * exist. */
 #ifndef CONF_CONFIG_H
 #define CONF_CONFIG_H
 
@@ -27,13 +35,13 @@ struct config_circuit {
     char *name;
     char *zkey; /* absolute or relative to the working folder, ready to open */
     enum config_check_points check_points;
-    int line;
+    int line; /* of the zkey setting */
 };
 
 /* One input of a job: a witness, or with a witness_command the generator's input. */
 struct config_input {
     char *path;
-    char *stem; /* "witness-000" of "in/witness-000.wtns": names the outputs; unique within an output folder */
+    char *stem; /* "witness-000" of "in/witness-000.wtns": names the outputs; unique in an output folder */
 };
 
 struct config_job {
@@ -42,12 +50,13 @@ struct config_job {
     enum config_priority priority;
     uint64_t deadline_ns; /* from the start of the run; 0: none */
     char *output;         /* folder; created by the run */
-    bool bundle;          /* also OUTPUT/NAME.bundle.json, in partition order, when the last partition is done */
-    char **witness_command; /* NULL-terminated argument vector with {input} and {witness}; NULL: inputs are witnesses */
+    bool bundle; /* also OUTPUT/NAME.bundle.json, in partition order, when the last partition is done */
+    char **witness_command; /* NULL-terminated argument vector with {input} and {witness}; NULL: inputs are
+                               witnesses */
     uint64_t witness_timeout_ns; /* a generator that runs longer is killed and its partition fails */
     struct config_input *inputs; /* sorted by path as strcmp sorts, so that order is the same everywhere */
     size_t inputs_count;
-    int line;
+    int line; /* of the witnesses or inputs setting */
 };
 
 struct config_device {
@@ -87,17 +96,20 @@ struct config {
     bool self_check;
 };
 
-/* Reads, expands globs, resolves paths, checks that every named file exists. On failure nothing stays allocated and
- * *error holds the first problem; further problems libConfuse reports are appended on lines of their own while they fit.
- * ERROR_INPUT: the file is wrong; ERROR_SYSTEM: it cannot be opened. Cost: linear in the files named. */
+/* Reads, expands globs, resolves paths, checks that every named file exists. On failure nothing stays
+ * allocated and *error holds the first problem; further ones are appended on lines of their own while they
+ * fit. A syntax error or an unknown key ends the reading. ERROR_INPUT: the file is wrong; ERROR_SYSTEM: it
+ * cannot be opened. Cost: linear in the files named. */
 enum error_code config_read(struct config *config, const char *path, struct error *error) ERROR_MUST_USE;
 
 void config_free(struct config *config);
 
-/* Prints the resolved configuration in the config file's own syntax, defaults filled in, so that it can be run as it is. */
+/* Prints the resolved configuration in the config file's own syntax, defaults filled in, so that it can be
+ * run as it is. */
 void config_print(const struct config *config, FILE *out);
 
-/* "500ms" -> 500000000; false on a missing or unknown unit, a fraction, or overflow. Units: ns us ms s m h. */
+/* "500ms" -> 500000000; false on a missing or unknown unit, a fraction, or overflow. Units: ns us ms s m h.
+ */
 bool config_duration_ns(uint64_t *ns, const char *text);
 
 /* "64mb" -> 67108864; units b kb mb gb tb, powers of 1024, lower or upper case. */

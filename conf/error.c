@@ -34,8 +34,7 @@ enum error_code error_set_errno(struct error *error, int errno_value, const char
 
 const char *error_code_name(enum error_code code)
 {
-    static const char *const names[ERROR_CODES] = {"none",   "input", "system",
-                                                   "device", "proof", "canceled"};
+    static const char *const names[ERROR_CODES] = {"none", "input", "system", "device", "proof", "canceled"};
     CHECK(code < ERROR_CODES);
     return names[code];
 }

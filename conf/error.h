@@ -1,10 +1,10 @@
 /* error.h - how an operation that can fail says so.
  *
- * A function that can fail for a reason outside the program returns `enum error_code` (must be used) and, where
- * it does fail, writes one sentence into the caller's `struct error`: the file, the byte offset or line, what was
- * expected and what was found, and what to do where that isn't plain. No prefix ("uzk: ") and no newline: the
- * printer adds both. The caller owns the struct; functions here touch nothing else, allocate nothing and may be
- * called from any thread on distinct structs. */
+ * A function that can fail for a reason outside the program returns `enum error_code` (must be used) and,
+ * where it does fail, writes one sentence into the caller's `struct error`: the file, the byte offset or
+ * line, what was expected and what was found, and what to do where that isn't plain. No prefix ("uzk: ") and
+ * no newline: the printer adds both. The caller owns the struct; functions here touch nothing else, allocate
+ * nothing and may be called from any thread on distinct structs. */
 #ifndef CONF_ERROR_H
 #define CONF_ERROR_H
 
@@ -28,8 +28,8 @@ struct error {
     char text[ERROR_TEXT_BYTES];
 };
 
-/* Writes code and text (cut at ERROR_TEXT_BYTES - 1 bytes, always terminated) and returns code, so that a caller
- * can `return error_set(error, ERROR_INPUT, "...")`. code must not be ERROR_NONE. */
+/* Writes code and text (cut at ERROR_TEXT_BYTES - 1 bytes, always terminated) and returns code, so that a
+ * caller can `return error_set(error, ERROR_INPUT, "...")`. code must not be ERROR_NONE. */
 enum error_code error_set(struct error *error, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
