@@ -68,6 +68,71 @@ static inline void MONT(neg)(MONT_TYPE *r, const MONT_TYPE *a)
     MONT(sub)(r, &zero, a);
 }
 
+#if defined(MONT_ADX) && defined(__x86_64__)
+/* One row of the product, b_i * a, added to t0..t3 and t4 made new: carries of the low halves run through CF
+ * (adcx), of the high halves through OF (adox). */
+#ifndef MONT_ROW
+#define MONT_ROW(i, t0, t1, t2, t3, t4) \
+    "movq " #i "(%[b]), %%rdx\n\t"      \
+    "xorl %%eax, %%eax\n\t"             \
+    "mulx 0(%[a]), %[lo], %[hi]\n\t"    \
+    "adcx %[lo], " t0 "\n\t"            \
+    "adox %[hi], " t1 "\n\t"            \
+    "mulx 8(%[a]), %[lo], %[hi]\n\t"    \
+    "adcx %[lo], " t1 "\n\t"            \
+    "adox %[hi], " t2 "\n\t"            \
+    "mulx 16(%[a]), %[lo], %[hi]\n\t"   \
+    "adcx %[lo], " t2 "\n\t"            \
+    "adox %[hi], " t3 "\n\t"            \
+    "mulx 24(%[a]), %[lo], " t4 "\n\t"  \
+    "adcx %[lo], " t3 "\n\t"            \
+    "adox %%rax, " t4 "\n\t"            \
+    "adcx %%rax, " t4 "\n\t"
+/* Adds the multiple of p that clears t0; t1..t4 are the new t0..t3. */
+#define MONT_REDUCE(t0, t1, t2, t3, t4) \
+    "movq %[n0], %%rdx\n\t"             \
+    "imulq " t0 ", %%rdx\n\t"           \
+    "xorl %%eax, %%eax\n\t"             \
+    "mulx 0(%[p]), %[lo], %[hi]\n\t"    \
+    "adcx %[lo], " t0 "\n\t"            \
+    "adox %[hi], " t1 "\n\t"            \
+    "mulx 8(%[p]), %[lo], %[hi]\n\t"    \
+    "adcx %[lo], " t1 "\n\t"            \
+    "adox %[hi], " t2 "\n\t"            \
+    "mulx 16(%[p]), %[lo], %[hi]\n\t"   \
+    "adcx %[lo], " t2 "\n\t"            \
+    "adox %[hi], " t3 "\n\t"            \
+    "mulx 24(%[p]), %[lo], %[hi]\n\t"   \
+    "adcx %[lo], " t3 "\n\t"            \
+    "adox %[hi], " t4 "\n\t"            \
+    "adcx %%rax, " t4 "\n\t"
+#endif
+
+static inline __attribute__((always_inline)) void MONT(mul)(MONT_TYPE *r, const MONT_TYPE *a,
+                                                            const MONT_TYPE *b)
+{
+    static const uint64_t constants[5] = {MONT_P0, MONT_P1, MONT_P2, MONT_P3, MONT_N0};
+    uint64_t t[5], lo, hi;
+    __asm__("xorl %k[t0], %k[t0]\n\t"
+            "xorl %k[t1], %k[t1]\n\t"
+            "xorl %k[t2], %k[t2]\n\t"
+            "xorl %k[t3], %k[t3]\n\t" MONT_ROW(0, "%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+                MONT_REDUCE("%[t0]", "%[t1]", "%[t2]", "%[t3]", "%[t4]")
+                    MONT_ROW(8, "%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+                        MONT_REDUCE("%[t1]", "%[t2]", "%[t3]", "%[t4]", "%[t0]")
+                            MONT_ROW(16, "%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+                                MONT_REDUCE("%[t2]", "%[t3]", "%[t4]", "%[t0]", "%[t1]")
+                                    MONT_ROW(24, "%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+                                        MONT_REDUCE("%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
+            : [t0] "=&r"(t[4]), [t1] "=&r"(t[0]), [t2] "=&r"(t[1]), [t3] "=&r"(t[2]), [t4] "=&r"(t[3]),
+              [lo] "=&r"(lo), [hi] "=&r"(hi)
+            : [a] "r"(a->w), [b] "r"(b->w), [p] "r"(constants), [n0] "m"(constants[4]), "m"(*a), "m"(*b),
+              "m"(constants)
+            : "rax", "rdx", "cc");
+    /* after four rotations the result stands in t4, t0, t1, t2 */
+    MONT(reduce_once)(r, (const uint64_t[4]){t[3], t[4], t[0], t[1]});
+}
+#else
 static inline __attribute__((always_inline)) void MONT(mul)(MONT_TYPE *r, const MONT_TYPE *a,
                                                             const MONT_TYPE *b)
 {
@@ -86,6 +151,7 @@ static inline __attribute__((always_inline)) void MONT(mul)(MONT_TYPE *r, const 
     }
     MONT(reduce_once)(r, t);
 }
+#endif
 
 static inline __attribute__((always_inline)) void MONT(sqr)(MONT_TYPE *r, const MONT_TYPE *a)
 {
