@@ -177,30 +177,63 @@ static char *concatenate(const char *a, const char *b)
     return strcat(strcpy(text, a), b);
 }
 
-/* A path as written in `file`, from the working folder; without "./", "//" and a last "/". */
+/* The length of path[0, length) without its last folder and the slash behind it; length itself where that
+ * can't be said, as behind a symbolic link, whose ".." is elsewhere. */
+static size_t length_of_parent(char *path, size_t length)
+{
+    size_t start = length - 1; /* of the last folder; path[length - 1] is a slash */
+    while (start > 0 && path[start - 1] != '/') {
+        start--;
+    }
+    if (length - start == 3 && strncmp(path + start, "..", 2) == 0) {
+        return length;
+    }
+    struct stat status;
+    path[length - 1] = '\0';
+    bool is_folder = start < length - 1 && lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    path[length - 1] = '/';
+    return is_folder ? start : length;
+}
+
+/* Takes "./", "//", a last "/" and where possible "folder/.." out of a path, in place, so that a file has one
+ * name. */
+static void simplify_path(char *path)
+{
+    CHECK(path[0] != '\0');
+    size_t to = 0;
+    bool absolute = path[0] == '/';
+    for (const char *from = path; *from != '\0';) {
+        size_t part = strcspn(from, "/");
+        size_t parent = to;
+        if (part == 2 && strncmp(from, "..", 2) == 0 && to > (absolute ? 1 : 0)) {
+            parent = length_of_parent(path, to);
+        }
+        if (parent < to) {
+            to = parent;
+        } else if (part == 0 ? to == 0 : !(part == 1 && from[0] == '.')) {
+            memmove(path + to, from, part);
+            to += part;
+            path[to] = from[part]; /* the slash; it was read already, as to never passes from */
+            to += from[part] != '\0';
+        }
+        from += part + (from[part] != '\0');
+    }
+    if (to > 1 && path[to - 1] == '/') {
+        to--;
+    }
+    if (to == 0) {
+        path[to++] = '.';
+    }
+    path[to] = '\0';
+}
+
+/* A path as written in `file`, from the working folder. */
 static char *resolve_path(const char *file, const char *path)
 {
     char *folder = path[0] == '/' ? duplicate("") : folder_of(file);
     char *whole = concatenate(folder, path);
     free(folder);
-    char *to = whole;
-    for (const char *from = whole; *from != '\0';) {
-        bool part_starts = to == whole || to[-1] == '/';
-        if (part_starts && from[0] == '/' && to != whole) {
-            from++;
-        } else if (part_starts && from[0] == '.' && (from[1] == '/' || from[1] == '\0')) {
-            from += from[1] == '/' ? 2 : 1;
-        } else {
-            *to++ = *from++;
-        }
-    }
-    if (to > whole + 1 && to[-1] == '/') {
-        to--;
-    }
-    if (to == whole) {
-        *to++ = '.'; /* the shortest input that gets here is "." or "", both with room for it */
-    }
-    *to = '\0';
+    simplify_path(whole);
     return whole;
 }
 
@@ -585,8 +618,10 @@ static char *stem_of(const char *path)
     return stem;
 }
 
-static void add_input(struct config_job *job, size_t *capacity, const char *path, const struct place *place)
+static void add_input(struct config_job *job, size_t *capacity, const char *found, const struct place *place)
 {
+    char *path = duplicate(found);
+    simplify_path(path);
     const char *fault = file_fault(path);
     char *stem = stem_of(path);
     if (fault == NULL && (fault = name_fault(stem)) != NULL) {
@@ -603,7 +638,7 @@ static void add_input(struct config_job *job, size_t *capacity, const char *path
         free(job->inputs);
         job->inputs = inputs;
     }
-    job->inputs[job->inputs_count++] = (struct config_input){duplicate(path), stem};
+    job->inputs[job->inputs_count++] = (struct config_input){path, stem};
 }
 
 /* The folder is taken as it is, wildcards count only in what the user wrote. */
