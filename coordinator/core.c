@@ -169,7 +169,7 @@ bool core_effect_take(struct core *core, struct core_effect *effect)
 static bool is_expected(struct core *core, uint32_t asked, uint32_t answered, bool outstanding)
 {
     CHECK(asked != 0 && asked - answered < UINT32_C(1) << 31); /* else never asked for */
-    if (asked == answered && outstanding) {
+    if (asked == answered && (outstanding || SIM_PLANTED_BUG == 4)) {
         return true;
     }
     core->late_answers++;
@@ -363,7 +363,9 @@ static void on_proved_late(struct core *core, uint32_t index, bool sticky)
     } else if (lane->state == CORE_LANE_SILENT) {
         scheduler_lane_restore(core, index);
     }
-    tracker_release_slot(core, slot);
+    if (SIM_PLANTED_BUG != 2) {
+        tracker_release_slot(core, slot);
+    }
 }
 
 static void on_proved(struct core *core, const struct core_event *event)

@@ -63,7 +63,7 @@ bool residency_make_room(struct core *core, uint64_t bytes, uint32_t keep)
     if (kept) {
         idle_remove(core, keep);
     }
-    if (bytes - unused <= core->evicting_bytes + core->idle_bytes) {
+    if (bytes - unused <= core->evicting_bytes + core->idle_bytes && SIM_PLANTED_BUG != 3) {
         while (bytes - unused > core->evicting_bytes) {
             evict(core, heap_top(&core->idle));
         }
