@@ -113,7 +113,13 @@ void cli_parse(const struct argp *argp, int argc, char **argv, struct cli_argume
 {
     CHECK(arguments->min <= arguments->max);
     arguments->count = 0;
+    /* Help without a paragraph about long and short options that everybody knows; whoever set it knows
+     * better. */
+    bool ours = getenv("ARGP_HELP_FMT") == NULL && setenv("ARGP_HELP_FMT", "no-dup-args-note", 0) == 0;
     error_t result = argp_parse(argp, argc, argv, 0, NULL, arguments);
+    if (ours) {
+        unsetenv("ARGP_HELP_FMT");
+    }
     if (result != 0) {
         cli_message("%s: %s", argv[0], strerror(result));
         exit(CLI_EXIT_SYSTEM);

@@ -100,16 +100,21 @@ static enum error_code target_write_temporary(struct target *target, struct erro
     return code;
 }
 
-static enum error_code target_sync_folder(const struct target *target, struct error *error)
+static void target_folder(char folder[PATH_MAX], const struct target *target)
 {
-    char folder[PATH_MAX];
-    memcpy(folder, target->path, sizeof folder);
+    memcpy(folder, target->path, PATH_MAX);
     char *slash = strrchr(folder, '/');
     if (slash == NULL) {
         memcpy(folder, ".", 2);
     } else {
         slash[slash == folder ? 1 : 0] = '\0';
     }
+}
+
+static enum error_code target_sync_folder(const struct target *target, struct error *error)
+{
+    char folder[PATH_MAX];
+    target_folder(folder, target);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         return ERROR_NONE; /* a folder one may write into but not read: nothing more can be done */
@@ -162,10 +167,10 @@ static enum error_code targets_prepare(struct target *targets, size_t count, str
     return ERROR_NONE;
 }
 
-enum error_code cli_output_write(const struct cli_output_file *files, size_t count, struct error *error)
+static enum error_code targets_resolve(struct target *targets, const struct cli_output_file *files,
+                                       size_t count, struct error *error)
 {
     CHECK(count <= CLI_OUTPUT_FILES_MAX);
-    struct target targets[CLI_OUTPUT_FILES_MAX];
     for (size_t index = 0; index < count; index++) {
         if (target_resolve(&targets[index], &files[index], error) != ERROR_NONE) {
             return error->code;
@@ -176,6 +181,31 @@ enum error_code cli_output_write(const struct cli_output_file *files, size_t cou
                                  files[index].path);
             }
         }
+    }
+    return ERROR_NONE;
+}
+
+enum error_code cli_output_check(const struct cli_output_file *files, size_t count, struct error *error)
+{
+    struct target targets[CLI_OUTPUT_FILES_MAX];
+    if (targets_resolve(targets, files, count, error) != ERROR_NONE) {
+        return error->code;
+    }
+    for (size_t index = 0; index < count; index++) {
+        char folder[PATH_MAX];
+        target_folder(folder, &targets[index]);
+        if (!targets[index].direct && access(folder, W_OK | X_OK) != 0) {
+            return error_set_errno(error, errno, "%s: cannot write into its folder", files[index].path);
+        }
+    }
+    return ERROR_NONE;
+}
+
+enum error_code cli_output_write(const struct cli_output_file *files, size_t count, struct error *error)
+{
+    struct target targets[CLI_OUTPUT_FILES_MAX];
+    if (targets_resolve(targets, files, count, error) != ERROR_NONE) {
+        return error->code;
     }
     enum error_code code = targets_prepare(targets, count, error);
     if (code == ERROR_NONE) {

@@ -20,6 +20,12 @@ struct cli_output_file {
 
 enum { CLI_OUTPUT_FILES_MAX = 4 };
 
+/* Finds out before long work, without changing anything, whether cli_output_write could hardly succeed: a
+ * target that is a folder, two that are the same file, a folder that is missing or not writable. Texts aren't
+ * looked at. */
+enum error_code cli_output_check(const struct cli_output_file *files, size_t count,
+                                 struct error *error) ERROR_MUST_USE;
+
 /* ERROR_INPUT: a target is a folder or names the same file as another; ERROR_SYSTEM: the system refused. */
 enum error_code cli_output_write(const struct cli_output_file *files, size_t count,
                                  struct error *error) ERROR_MUST_USE;

@@ -107,6 +107,13 @@ static enum error_code threads_start(struct prove_session *session, struct error
     return ERROR_NONE;
 }
 
+static enum error_code outputs_check(const struct prove_session *session, struct error *error)
+{
+    const struct cli_output_file files[] = {{.path = session->paths[PUBLIC]},
+                                            {.path = session->paths[PROOF]}};
+    return cli_output_check(files, 2, error);
+}
+
 static enum error_code inputs_load(struct prove_session *session, struct error *error)
 {
     if (zkey_open(&session->key, session->paths[ZKEY], error) != ERROR_NONE) {
@@ -299,10 +306,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_option option_table[] = {
     {"threads", 't', "N", 0, "Threads to compute with (default: all processors)", 0},
-    {"check-points", KEY_CHECK_POINTS, "off|curve|full", 0,
-     "How to check the key's points: not at all, that each is on its curve (default), or also that G2 points "
-     "are in "
-     "the subgroup, which takes far longer",
+    {"check-points", KEY_CHECK_POINTS, "MODE", 0,
+     "How to check the key's points: off, curve (that each is on its curve; the default), full (also that G2 "
+     "points "
+     "are in the subgroup; takes far longer)",
      0},
     {"no-self-check", KEY_NO_SELF_CHECK, NULL, 0, "Write the proof without verifying it first", 0},
     {"timing", KEY_TIMING, NULL, 0, "Tell on stderr how long each stage took", 0},
@@ -324,9 +331,10 @@ int command_prove(int argc, char **argv)
     struct error error;
     session.lap_ns = loop_now_ns();
     int exit_code = CLI_EXIT_DONE;
-    if (threads_start(&session, &error) != ERROR_NONE || inputs_load(&session, &error) != ERROR_NONE ||
-        circuit_derive(&session, &error) != ERROR_NONE || proof_compute(&session, &error) != ERROR_NONE ||
-        proof_check(&session, &error) != ERROR_NONE || outputs_write(&session, &error) != ERROR_NONE) {
+    if (outputs_check(&session, &error) != ERROR_NONE || threads_start(&session, &error) != ERROR_NONE ||
+        inputs_load(&session, &error) != ERROR_NONE || circuit_derive(&session, &error) != ERROR_NONE ||
+        proof_compute(&session, &error) != ERROR_NONE || proof_check(&session, &error) != ERROR_NONE ||
+        outputs_write(&session, &error) != ERROR_NONE) {
         exit_code = cli_fail(&error);
     } else if (session.options.timing) {
         timing_print(&session);

@@ -7,9 +7,8 @@
 
 static const char description[] =
     "Verifies a Groth16 proof over BN254. Takes the files that snarkjs and uzk write.\v"
-    "Prints OK or INVALID. Exit code: 0 the proof is valid, 1 it is not, 2 it could not be told because a "
-    "file is "
-    "wrong, 3 the system refused something.";
+    "Prints OK or INVALID. Exit code: 0 the proof is valid, 1 it is not, 2 that could not be told, "
+    "because a file is missing or wrong.";
 
 enum { VKEY, PUBLIC, PROOF, ARGUMENTS };
 
@@ -48,7 +47,8 @@ int command_verify(int argc, char **argv)
     struct error error;
     int exit_code;
     if (inputs_read(&inputs, paths, &error) != ERROR_NONE) {
-        exit_code = cli_fail(&error);
+        cli_fail(&error);
+        exit_code = CLI_EXIT_USAGE; /* whatever the reason: the caller learns that there is no verdict */
     } else {
         enum verify_result result = verify_proof(&inputs.key, inputs.publics.values, &inputs.proof);
         if (result == VERIFY_VALID) {

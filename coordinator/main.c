@@ -1,5 +1,8 @@
 /* main.c - the program uzk: picks the command and hands over. */
 #include "coordinator/cli.h"
+#include "coordinator/command_check.h"
+#include "coordinator/command_devices.h"
+#include "coordinator/command_inspect.h"
 #include "coordinator/command_prove.h"
 #include "coordinator/command_verify.h"
 
@@ -11,6 +14,9 @@ static const struct cli_command commands[] = {
      command_prove},
     {"verify", "VKEY.json PUBLIC.json PROOF.json", "does a proof hold? exit code 0: yes, 1: no",
      command_verify},
+    {"check", "CONF", "all that is wrong with a configuration and its inputs", command_check},
+    {"inspect", "FILE", "what a key, witness, journal, proof holds", command_inspect},
+    {"devices", "", "what can prove here", command_devices},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -20,9 +26,10 @@ static void help_print(FILE *out)
           "Proves batches of Groth16 circuits (BN254), from the files that circom and snarkjs write.\n\n",
           out);
     for (size_t index = 0; index < COMMANDS; index++) {
-        fprintf(out, "  uzk %-8s%s%s\n              %s\n", commands[index].name,
-                commands[index].arguments[0] != '\0' ? " " : "", commands[index].arguments,
-                commands[index].summary);
+        const struct cli_command *command = &commands[index];
+        bool takes = command->arguments[0] != '\0';
+        fprintf(out, "  uzk %*s%s\n", takes ? -8 : 0, command->name, command->arguments);
+        fprintf(out, "              %s\n", command->summary);
     }
     fputs("\nExamples:\n"
           "  uzk prove circuit.zkey witness.wtns proof.json public.json\n"
