@@ -56,6 +56,7 @@ int command_verify(int argc, char **argv)
             exit_code = CLI_EXIT_DONE;
         } else {
             puts("INVALID");
+            fflush(stdout); /* the verdict comes before its reason */
             cli_message("%s: %s", paths[PROOF], verify_result_text(result));
             exit_code = CLI_EXIT_FAILED;
         }
