@@ -1,6 +1,7 @@
 #include "groth16/ntt.h"
 
 #include "conf/check.h"
+#include "groth16/cpu.h"
 #include "groth16/ntt_level.h"
 
 /* A tile of the far passes has at most 256 rows of 8 elements: 64 KiB, which the second-level cache of any
@@ -184,8 +185,14 @@ void ntt_to_coset(const struct ntt *ntt, fr *values, struct par *par, void *scra
 {
     CHECK(((uintptr_t)scratch & 63) == 0);
     struct plan plan = plan_of(ntt->log2);
+    bool adx = cpu_level() >= CPU_ADX;
     struct pass pass = {
-        .ntt = ntt, .values = values, .scratch = scratch, .far = ntt_portable_far, .near = ntt_portable_near};
+        .ntt = ntt,
+        .values = values,
+        .scratch = scratch,
+        .far = adx ? ntt_adx_far : ntt_portable_far,
+        .near = adx ? ntt_adx_near : ntt_portable_near,
+    };
     for (unsigned group = 0; group < plan.groups; group++) {
         run_far(&pass, &plan, group, par);
     }

@@ -23,7 +23,7 @@ struct ntt_tile {
 typedef void ntt_far(const struct ntt_tile *tile, fr *scratch);
 typedef void ntt_near(const struct ntt *ntt, fr *values, unsigned stages, size_t block);
 
-ntt_far ntt_portable_far;
-ntt_near ntt_portable_near;
+ntt_far ntt_portable_far, ntt_adx_far;
+ntt_near ntt_portable_near, ntt_adx_near;
 
 #endif
