@@ -67,7 +67,7 @@ static bool after_statx(struct input *input, struct loop *loop, struct error *er
         return finish(input, loop, error_set(error, ERROR_INPUT, "%s: the file is empty", request->name));
     }
     input->size = statx->stx_size;
-    input->mtime_ns = (uint64_t)statx->stx_mtime.tv_sec * 1000000000u + statx->stx_mtime.tv_nsec;
+    input->mtime_ns = (int64_t)statx->stx_mtime.tv_sec * 1000000000 + statx->stx_mtime.tv_nsec;
     input->step = INPUT_OPEN;
     loop_openat(loop, token(input), request->folder, request->path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
     return false;

@@ -36,7 +36,7 @@ struct input {
     int file;
     struct statx statx;
     size_t size, got;
-    uint64_t mtime_ns;
+    int64_t mtime_ns;
     enum error_code code;
 };
 

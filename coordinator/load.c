@@ -1,0 +1,144 @@
+#include "coordinator/load.h"
+
+#include "conf/check.h"
+#include "coordinator/loop.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* The identity is taken before the key is opened: if the file is replaced in between, the journal names the
+ * older one, and a later run proves again rather than too little. */
+static enum error_code take_identity(struct load *load)
+{
+    struct stat status;
+    if (stat(load->config->zkey, &status) != 0) {
+        return error_set_errno(&load->error, errno, "%s: opening", load->config->zkey);
+    }
+    load->key_size = (uint64_t)status.st_size;
+    load->key_mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    return ERROR_NONE;
+}
+
+void load_look(struct load *load)
+{
+    struct zkey key;
+    memset(&load->sizes, 0, sizeof load->sizes);
+    load->look_code = take_identity(load);
+    if (load->look_code == ERROR_NONE) {
+        load->look_code = zkey_open(&key, load->config->zkey, &load->error);
+    }
+    if (load->look_code != ERROR_NONE) {
+        return;
+    }
+    load->sizes = (struct load_sizes){.wires = key.wires,
+                                      .publics = key.publics,
+                                      .resident_bytes = key.size + circuit_memory_size(&key) + sizeof *load};
+    load->sizes.shape.key = key;
+    load->sizes.shape.ntt.log2 = key.domain_log2;
+    zkey_close(&key);
+}
+
+static enum error_code make_tables(struct load *load, struct par *par)
+{
+    load->memory_bytes = circuit_memory_size(&load->key);
+    void *memory = mmap(NULL, load->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return error_set_errno(&load->error, errno, "%s: no memory for the %zu bytes of its tables",
+                               load->config->zkey, load->memory_bytes);
+    }
+    (void)madvise(memory, load->memory_bytes, MADV_HUGEPAGE);
+    load->memory = memory;
+    circuit_init(&load->circuit, &load->key, load->memory, par);
+    return ERROR_NONE;
+}
+
+static enum error_code make_verify_key(struct load *load)
+{
+    const struct zkey *key = &load->key;
+    load->verifiable = load->verify_wanted && key->ic != NULL;
+    if (!load->verifiable) {
+        return ERROR_NONE;
+    }
+    const struct verify_parts parts = {.publics = key->publics,
+                                       .alpha1 = key->alpha1,
+                                       .beta2 = key->beta2,
+                                       .gamma2 = key->gamma2,
+                                       .delta2 = key->delta2,
+                                       .ic = key->ic};
+    return verify_key_init(&load->verify, &parts, load->config->zkey, &load->error);
+}
+
+static enum error_code attach(struct load *load)
+{
+    for (; load->attached < load->devices->count; ++load->attached) {
+        struct device *device = load->devices->devices[load->attached];
+        enum error_code code = device_attach(device, &load->circuit, &load->error);
+        if (code != ERROR_NONE) {
+            return code;
+        }
+    }
+    return ERROR_NONE;
+}
+
+static enum error_code open_all(struct load *load, struct par *par)
+{
+    static const enum zkey_points points[] = {[CONFIG_CHECK_OFF] = ZKEY_POINTS_OFF,
+                                              [CONFIG_CHECK_CURVE] = ZKEY_POINTS_CURVE,
+                                              [CONFIG_CHECK_FULL] = ZKEY_POINTS_FULL};
+    enum error_code code = take_identity(load);
+    if (code == ERROR_NONE) {
+        code = zkey_open(&load->key, load->config->zkey, &load->error);
+        load->key_open = code == ERROR_NONE;
+    }
+    if (code == ERROR_NONE && load->look_code == ERROR_NONE &&
+        (load->key.wires != load->sizes.wires || load->key.publics != load->sizes.publics ||
+         load->key.domain_log2 != load->sizes.shape.key.domain_log2)) {
+        code = error_set(&load->error, ERROR_INPUT, "%s: the file has changed since the run began",
+                         load->config->zkey);
+    }
+    code = code != ERROR_NONE
+               ? code
+               : zkey_check_points(&load->key, points[load->config->check_points], par, &load->error);
+    code = code != ERROR_NONE ? code : make_tables(load, par);
+    code = code != ERROR_NONE ? code : make_verify_key(load);
+    return code != ERROR_NONE ? code : attach(load);
+}
+
+void load_open(void *argument)
+{
+    struct load *load = argument;
+    uint64_t begin_ns = loop_now_ns();
+    CHECK(!load->key_open && load->memory == NULL && load->attached == 0);
+    struct par *lent = load->team == NULL ? NULL : team_par_open(load->team);
+    if (load->look_code !=
+        ERROR_NONE) { /* sizes are unknown, so there is no slot that its witness would fit */
+        load->code = load->look_code;
+    } else {
+        load->code = open_all(load, lent != NULL ? lent : &par_serial);
+    }
+    if (lent != NULL) {
+        team_par_close(lent);
+    }
+    if (load->code != ERROR_NONE) {
+        load_release(load);
+    }
+    load->took_ns = loop_now_ns() - begin_ns;
+}
+
+void load_release(void *argument)
+{
+    struct load *load = argument;
+    while (load->attached > 0) {
+        device_detach(load->devices->devices[--load->attached], &load->circuit);
+    }
+    if (load->memory != NULL) {
+        munmap(load->memory, load->memory_bytes);
+        load->memory = NULL;
+    }
+    if (load->key_open) {
+        zkey_close(&load->key);
+        load->key_open = false;
+    }
+}
