@@ -1,0 +1,38 @@
+#!/bin/sh
+# Everything that must hold: builds with gcc and clang, warnings as errors; all tests with both; then with the address,
+# undefined-behaviour and thread sanitizers; the fuzz targets for a short while. Installs what that needs. The last lines
+# are ctest's own about the gcc release build. Environment: JOBS (how many at once), UZK_TEST_FAST=1 (gcc only).
+set -eu
+cd "$(dirname "$0")"
+. .ci/packages.sh
+JOBS=${JOBS:-$(nproc)}
+export CMAKE_BUILD_PARALLEL_LEVEL="$JOBS" CTEST_PARALLEL_LEVEL="$JOBS" CTEST_OUTPUT_ON_FAILURE=1
+
+# suite PRESET: configure, build and run its tests; the arguments behind go to cmake.
+suite() {
+    preset=$1
+    shift
+    step "$preset: configure" cmake --preset "$preset" -DUZK_WERROR=ON "$@"
+    step "$preset: build" cmake --build --preset "$preset"
+    step "$preset: test" ctest --test-dir "build/$preset" --no-tests=error
+}
+
+packages build-essential cmake ninja-build pkg-config liburing-dev libconfuse-dev libjansson-dev libgoogle-perftools4 \
+    libcmocka-dev clang libclang-rt-dev util-linux procps
+packages_node
+step "npm: snarkjs" snarkjs_install
+step "release: configure" cmake --preset release -DUZK_WERROR=ON -DUZK_TESTS=ON
+step "release: build" cmake --build --preset release
+if [ -z "${UZK_TEST_FAST:-}" ]; then
+    suite clang
+    # The sanitizers slow the simulator down; the release builds run it in full.
+    export UZK_SIM_SEEDS=500
+    suite asan
+    suite tsan
+    step "fuzz: configure" cmake --preset fuzz
+    step "fuzz: build" cmake --build --preset fuzz
+    step "fuzz: run" ctest --test-dir build/fuzz --no-tests=error -R '^fuzz/'
+    unset UZK_SIM_SEEDS
+fi
+echo
+ctest --test-dir build/release --no-tests=error
