@@ -735,6 +735,9 @@ static void rule_look_ahead_filled(const struct sim_model *model, uint64_t now_n
     uint32_t best = CORE_NONE;
     for (uint32_t i = 0; i < model->jobs_count; i++) {
         const struct job *job = &model->jobs[i];
+        if (job->waiting > 0 && job->request.deadline_ns <= now_ns) {
+            return; /* the core learns this from its next timer only, and may wait for memory for this job */
+        }
         uint32_t q = next_of_job(model, now_ns, i);
         unsigned state = model->circuits[job->request.circuit].state;
         if (q != CORE_NONE && (state == RESIDENT || state == ABSENT) &&
