@@ -72,9 +72,16 @@ static inline void MONT(neg)(MONT_TYPE *r, const MONT_TYPE *a)
 /* One row of the product, b_i * a, added to t0..t3 and t4 made new: carries of the low halves run through CF
  * (adcx), of the high halves through OF (adox). */
 #ifndef MONT_ROW
+#ifdef __clang__ /* would spend a register on each operand in memory, and there is none left */
+#define MONT_READS(a, b, c)
+#define MONT_CLOBBER , "memory"
+#else
+#define MONT_READS(a, b, c) , "m"(*(a)), "m"(*(b)), "m"(c)
+#define MONT_CLOBBER
+#endif
 #define MONT_ROW(i, t0, t1, t2, t3, t4) \
     "movq " #i "(%[b]), %%rdx\n\t"      \
-    "xorl %%eax, %%eax\n\t"             \
+    "xorl %k[lo], %k[lo]\n\t"           \
     "mulx 0(%[a]), %[lo], %[hi]\n\t"    \
     "adcx %[lo], " t0 "\n\t"            \
     "adox %[hi], " t1 "\n\t"            \
@@ -86,13 +93,14 @@ static inline void MONT(neg)(MONT_TYPE *r, const MONT_TYPE *a)
     "adox %[hi], " t3 "\n\t"            \
     "mulx 24(%[a]), %[lo], " t4 "\n\t"  \
     "adcx %[lo], " t3 "\n\t"            \
-    "adox %%rax, " t4 "\n\t"            \
-    "adcx %%rax, " t4 "\n\t"
+    "movl $0, %k[lo]\n\t"               \
+    "adox %[lo], " t4 "\n\t"            \
+    "adcx %[lo], " t4 "\n\t"
 /* Adds the multiple of p that clears t0; t1..t4 are the new t0..t3. */
 #define MONT_REDUCE(t0, t1, t2, t3, t4) \
-    "movq %[n0], %%rdx\n\t"             \
+    "movq 32(%[p]), %%rdx\n\t"          \
     "imulq " t0 ", %%rdx\n\t"           \
-    "xorl %%eax, %%eax\n\t"             \
+    "xorl %k[lo], %k[lo]\n\t"           \
     "mulx 0(%[p]), %[lo], %[hi]\n\t"    \
     "adcx %[lo], " t0 "\n\t"            \
     "adox %[hi], " t1 "\n\t"            \
@@ -105,7 +113,8 @@ static inline void MONT(neg)(MONT_TYPE *r, const MONT_TYPE *a)
     "mulx 24(%[p]), %[lo], %[hi]\n\t"   \
     "adcx %[lo], " t3 "\n\t"            \
     "adox %[hi], " t4 "\n\t"            \
-    "adcx %%rax, " t4 "\n\t"
+    "movl $0, %k[lo]\n\t"               \
+    "adcx %[lo], " t4 "\n\t"
 #endif
 
 static inline __attribute__((always_inline)) void MONT(mul)(MONT_TYPE *r, const MONT_TYPE *a,
@@ -126,9 +135,8 @@ static inline __attribute__((always_inline)) void MONT(mul)(MONT_TYPE *r, const 
                                         MONT_REDUCE("%[t3]", "%[t4]", "%[t0]", "%[t1]", "%[t2]")
             : [t0] "=&r"(t[4]), [t1] "=&r"(t[0]), [t2] "=&r"(t[1]), [t3] "=&r"(t[2]), [t4] "=&r"(t[3]),
               [lo] "=&r"(lo), [hi] "=&r"(hi)
-            : [a] "r"(a->w), [b] "r"(b->w), [p] "r"(constants), [n0] "m"(constants[4]), "m"(*a), "m"(*b),
-              "m"(constants)
-            : "rax", "rdx", "cc");
+            : [a] "r"(a->w), [b] "r"(b->w), [p] "r"(constants)MONT_READS(a, b, constants)
+            : "rdx", "cc" MONT_CLOBBER);
     /* after four rotations the result stands in t4, t0, t1, t2 */
     MONT(reduce_once)(r, (const uint64_t[4]){t[3], t[4], t[0], t[1]});
 }
@@ -192,7 +200,7 @@ static inline void MONT(store)(uint8_t bytes[U256_BYTES], const MONT_TYPE *a)
 
 void MONT(pow)(MONT_TYPE *r, const MONT_TYPE *a, const u256 *exponent);
 
-/* 1/a, and 0 for 0. Some 6 us. */
+/* 1/a, and 0 for 0; see modinv.h. */
 void MONT(inv)(MONT_TYPE *r, const MONT_TYPE *a);
 
 /* Inverts n values in place with one inversion and 3(n - 1) multiplications (Montgomery's trick); zeros stay

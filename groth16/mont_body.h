@@ -1,5 +1,7 @@
 /* mont_body.h - the functions of mont.h that need no inlining; fq.c and fr.c include it once each. */
 
+#include "groth16/modinv.h"
+
 bool MONT(from_u256)(MONT_TYPE *r, const u256 *a)
 {
     if (!u256_less(a, &MONT(modulus))) {
@@ -34,9 +36,13 @@ void MONT(pow)(MONT_TYPE *r, const MONT_TYPE *a, const u256 *exponent)
 
 void MONT(inv)(MONT_TYPE *r, const MONT_TYPE *a)
 {
-    u256 exponent = MONT(modulus); /* a^(p-2), by Fermat */
-    exponent.w[0] -= 2;
-    MONT(pow)(r, a, &exponent);
+    u256 plain;
+    MONT_TYPE cube;
+    memcpy(plain.w, a->w, sizeof plain.w);
+    modinv(&plain, &plain, &MONT(modulus)); /* of a R: 1/(a R), to be multiplied by R^2 */
+    MONT(mul)(&cube, &MONT(r2), &MONT(r2));
+    memcpy(r->w, plain.w, sizeof r->w);
+    MONT(mul)(r, r, &cube);
 }
 
 void MONT(batch_inv)(MONT_TYPE *values, MONT_TYPE *scratch, size_t n)
