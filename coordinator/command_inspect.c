@@ -233,14 +233,16 @@ static enum error_code journal_print(const struct specimen *specimen, const stru
                          "%s: is a journal of version %" PRIu32 ", this uzk reads version %d", specimen->path,
                          reader.version, JOURNAL_CODEC_VERSION);
     }
+    struct journal_codec_reader counter = reader;
     uint64_t records = 0;
-    cli_row(stdout, "proofs", "these are on disk:");
+    while (status == JOURNAL_CODEC_RECORD && journal_codec_next(&counter, &done) == JOURNAL_CODEC_RECORD) {
+        records++;
+    }
+    cli_row(stdout, "proofs", "%" PRIu64 " recorded as on disk", records);
     while (status == JOURNAL_CODEC_RECORD &&
            (status = journal_codec_next(&reader, &done)) == JOURNAL_CODEC_RECORD) {
         journal_record_print(&done);
-        records++;
     }
-    cli_row(stdout, "records", "%" PRIu64, records);
     if (status == JOURNAL_CODEC_TORN) {
         return error_set(
             error, ERROR_INPUT,

@@ -87,6 +87,9 @@ static void pieces_compose(struct pieces *pieces, const struct run_status *statu
     if (devices[0] != '\0') {
         pieces_add(pieces, 5, "%s", devices);
     }
+    if (status->started > 0) {
+        pieces_add(pieces, 7, "%u in work", status->started);
+    }
     pieces_add(pieces, 6, "mem %s", cli_text_bytes(text, status->memory_bytes));
 }
 

@@ -43,7 +43,7 @@ static void the_line_holds_all_when_it_is_wide(void **state)
     progress_render_line(line, &status, busy, 120);
     assert_string_equal(
         line, "[=========>                    ] 123/400 done  2 failed  3.41/s  81.0 s left  cpu 97%  "
-              "mem 1.20 GiB");
+              "5 in work  mem 1.20 GiB");
 }
 
 static void the_line_is_never_wider_than_asked(void **state)

@@ -142,9 +142,14 @@ static void oddities_show_only_if_they_happened(void **state)
     result.status.devices[1].busy_ns = 302000000;
     text = printed(&result, 80);
     assert_non_null(strstr(text, "retried      2\n"));
-    assert_non_null(strstr(text, "1 proof did not verify and was not delivered"));
+    assert_non_null(strstr(text, "self-check   1 proof was computed wrongly at first"));
     assert_non_null(strstr(text, "quarantined  1 lane\n"));
     assert_non_null(strstr(text, "cpu-retry    10.0% busy, 1 lane, took"));
+    free(text);
+    result.counts.self_check_failures = 2; /* twice the same partition: no sign of bad hardware */
+    result.counts.causes[CORE_CAUSE_SELF_CHECK] = 1;
+    text = printed(&result, 80);
+    assert_null(strstr(text, "self-check"));
     free(text);
 }
 
