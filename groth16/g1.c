@@ -23,4 +23,5 @@ void g1_affine_store(uint8_t bytes[G1_BYTES], const g1_affine *a)
 #define GROUP_FIELD fq
 #define FIELD(name) fq_##name
 #define GROUP_B     g1_b
+#define GROUP_LINKAGE
 #include "groth16/group_body.h"

@@ -40,6 +40,7 @@ void g2_affine_store(uint8_t bytes[G2_BYTES], const g2_affine *a)
 #define GROUP_FIELD fq2
 #define FIELD(name) fq2_##name
 #define GROUP_B     g2_b
+#define GROUP_LINKAGE
 #include "groth16/group_body.h"
 
 void g2_affine_psi(g2_affine *r, const g2_affine *a)

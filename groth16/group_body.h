@@ -1,27 +1,27 @@
 /* group_body.h - the group law on y^2 = x^3 + b, written once for G1 (over fq) and G2 (over fq2).
  *
- * A template: g1.c and g2.c define GROUP(name), GROUP_FIELD, FIELD(name) and GROUP_B and include this file.
- * Formulas are those of the Explicit-Formulas Database for XYZZ coordinates (x = X/ZZ, y = Y/ZZZ, ZZ^3 =
- * ZZZ^2): add-2008-s, madd-2008-s, dbl-2008-s-1, mdbl-2008-s-1, made complete by branches for infinity, equal
- * and opposite points. */
+ * A template: g1.c, g2.c and the MSM kernels define GROUP(name), GROUP_FIELD, FIELD(name), GROUP_B and
+ * GROUP_LINKAGE (nothing, or static) and include this file. Formulas are those of the Explicit-Formulas
+ * Database for XYZZ coordinates (x = X/ZZ, y = Y/ZZZ, ZZ^3 = ZZZ^2): add-2008-s, madd-2008-s, dbl-2008-s-1,
+ * mdbl-2008-s-1, made complete by branches for infinity, equal and opposite points. */
 
-bool GROUP(affine_is_infinity)(const GROUP(affine) * a)
+GROUP_LINKAGE bool GROUP(affine_is_infinity)(const GROUP(affine) * a)
 {
     return FIELD(is_zero)(&a->x) && FIELD(is_zero)(&a->y);
 }
 
-bool GROUP(affine_equal)(const GROUP(affine) * a, const GROUP(affine) * b)
+GROUP_LINKAGE bool GROUP(affine_equal)(const GROUP(affine) * a, const GROUP(affine) * b)
 {
     return FIELD(equal)(&a->x, &b->x) && FIELD(equal)(&a->y, &b->y);
 }
 
-void GROUP(affine_neg)(GROUP(affine) * r, const GROUP(affine) * a)
+GROUP_LINKAGE void GROUP(affine_neg)(GROUP(affine) * r, const GROUP(affine) * a)
 {
     r->x = a->x;
     FIELD(neg)(&r->y, &a->y);
 }
 
-bool GROUP(affine_on_curve)(const GROUP(affine) * a)
+GROUP_LINKAGE bool GROUP(affine_on_curve)(const GROUP(affine) * a)
 {
     if (GROUP(affine_is_infinity)(a)) {
         return true;
@@ -34,17 +34,17 @@ bool GROUP(affine_on_curve)(const GROUP(affine) * a)
     return FIELD(equal)(&left, &right);
 }
 
-void GROUP(xyzz_set_infinity)(GROUP(xyzz) * r)
+GROUP_LINKAGE void GROUP(xyzz_set_infinity)(GROUP(xyzz) * r)
 {
     memset(r, 0, sizeof *r);
 }
 
-bool GROUP(xyzz_is_infinity)(const GROUP(xyzz) * a)
+GROUP_LINKAGE bool GROUP(xyzz_is_infinity)(const GROUP(xyzz) * a)
 {
     return FIELD(is_zero)(&a->zz);
 }
 
-void GROUP(xyzz_from_affine)(GROUP(xyzz) * r, const GROUP(affine) * a)
+GROUP_LINKAGE void GROUP(xyzz_from_affine)(GROUP(xyzz) * r, const GROUP(affine) * a)
 {
     if (GROUP(affine_is_infinity)(a)) {
         GROUP(xyzz_set_infinity)(r);
@@ -56,13 +56,13 @@ void GROUP(xyzz_from_affine)(GROUP(xyzz) * r, const GROUP(affine) * a)
     r->zzz = FIELD(one);
 }
 
-void GROUP(xyzz_neg)(GROUP(xyzz) * r, const GROUP(xyzz) * a)
+GROUP_LINKAGE void GROUP(xyzz_neg)(GROUP(xyzz) * r, const GROUP(xyzz) * a)
 {
     *r = *a;
     FIELD(neg)(&r->y, &a->y);
 }
 
-void GROUP(xyzz_to_affine)(GROUP(affine) * r, const GROUP(xyzz) * a)
+GROUP_LINKAGE void GROUP(xyzz_to_affine)(GROUP(affine) * r, const GROUP(xyzz) * a)
 {
     if (GROUP(xyzz_is_infinity)(a)) {
         memset(r, 0, sizeof *r);
@@ -76,7 +76,7 @@ void GROUP(xyzz_to_affine)(GROUP(affine) * r, const GROUP(xyzz) * a)
     FIELD(mul)(&r->y, &a->y, &inverse);
 }
 
-void GROUP(xyzz_dbl)(GROUP(xyzz) * r, const GROUP(xyzz) * a)
+GROUP_LINKAGE void GROUP(xyzz_dbl)(GROUP(xyzz) * r, const GROUP(xyzz) * a)
 {
     GROUP_FIELD u, v, w, s, m, t, x;
     FIELD(dbl)(&u, &a->y);
@@ -118,7 +118,7 @@ static inline void GROUP(finish_add)(GROUP_FIELD *x, GROUP_FIELD *y, GROUP_FIELD
     FIELD(sub)(y, &q, &t);
 }
 
-void GROUP(xyzz_add_affine)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const GROUP(affine) * b)
+GROUP_LINKAGE void GROUP(xyzz_add_affine)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const GROUP(affine) * b)
 {
     if (GROUP(affine_is_infinity)(b)) {
         *r = *a;
@@ -148,7 +148,7 @@ void GROUP(xyzz_add_affine)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const GROUP(
     r->y = y;
 }
 
-void GROUP(xyzz_add)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const GROUP(xyzz) * b)
+GROUP_LINKAGE void GROUP(xyzz_add)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const GROUP(xyzz) * b)
 {
     if (GROUP(xyzz_is_infinity)(b)) {
         *r = *a;
@@ -182,7 +182,7 @@ void GROUP(xyzz_add)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const GROUP(xyzz) *
     r->y = y;
 }
 
-void GROUP(xyzz_mul)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const u256 *scalar)
+GROUP_LINKAGE void GROUP(xyzz_mul)(GROUP(xyzz) * r, const GROUP(xyzz) * a, const u256 *scalar)
 {
     GROUP(xyzz) base = *a;
     GROUP(xyzz) result;

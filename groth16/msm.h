@@ -6,7 +6,7 @@
  * matter. The result is the same for any number of workers. Any thread; variable-time: its duration depends
  * on the scalars, as in the other provers.
  *
- * Method: Pippenger's buckets with signed digits; see msm_kernel.h. */
+ * Method: Pippenger's buckets with signed digits, summed in affine coordinates; see msm_internal.h. */
 #ifndef GROTH16_MSM_H
 #define GROTH16_MSM_H
 
