@@ -403,7 +403,7 @@ int command_inspect(int argc, char **argv)
     cli_parse(&argp, argc, argv, &arguments);
     specimen.fd = open(specimen.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (specimen.fd < 0) {
-        error_set_errno(&error, errno, "%s: cannot open", specimen.path);
+        cli_input_refused(&error, errno, specimen.path);
         return cli_fail(&error);
     }
     enum error_code code = inspect(&specimen, &error);

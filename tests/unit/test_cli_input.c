@@ -104,7 +104,7 @@ static void what_is_no_file(void **state)
     struct error error;
     assert_int_equal(cli_input_open(&input, "/tmp", 1000, &error), ERROR_INPUT);
     assert_string_equal(error.text, "/tmp: is a folder, not a file");
-    assert_int_equal(cli_input_open(&input, "/none/there", 1000, &error), ERROR_SYSTEM);
+    assert_int_equal(cli_input_open(&input, "/none/there", 1000, &error), ERROR_INPUT);
     assert_string_equal(error.text, "/none/there: cannot open: No such file or directory");
     assert_int_equal(cli_input_open(&input, "/dev/zero", 100000, &error), ERROR_INPUT);
     assert_non_null(strstr(error.text, "/dev/zero: is larger than 100000 bytes"));
