@@ -12,7 +12,7 @@ expect 3 "$BLOCK_URING" 38 "$UZK" run batch.conf
 said io_uring
 said 6.1
 expect 3 "$BLOCK_URING" 12 "$UZK" run batch.conf
-said memlock
+said "locked memory"
 [ "$(wc -l <stderr)" -le 3 ] || fail "more than one message"
 expect 0 "$BLOCK_URING" 1 "$UZK" check batch.conf
 expect 0 "$BLOCK_URING" 1 "$UZK" prove "$SMALL/circuit.zkey" "$SMALL/witness-000.wtns" proof.json public.json

@@ -12,7 +12,7 @@ job fine {
   output = "open/out"
 }
 CONF
-expect 2 as_user "$UZK" check batch.conf
+expect 3 as_user "$UZK" check batch.conf
 said closed
 code=0
 as_user "$UZK" run batch.conf >stdout 2>stderr || code=$?
