@@ -8,8 +8,8 @@
  * points of IC, which must outlive it, and may be used by any number of threads at once. About 24 KiB.
  *
  * The check is e(A, B) = e(alpha, beta) e(IC_0 + sum of w_i IC_i, gamma) e(C, delta), as e(A, B) e(-IC..,
- * gamma) e(-C, delta) = e(alpha, beta): three Miller loops and one final exponentiation, about a millisecond,
- * plus about 0.1 ms a public value of full size.
+ * gamma) e(-C, delta) = e(alpha, beta): three Miller loops and one final exponentiation, two to three
+ * milliseconds with the subgroup check of B, plus less than 0.1 ms for a public value of full size.
  *
  * Verdicts are snarkjs' own, with three differences that all refuse more: a B outside the subgroup of order r
  * is refused as such, coordinates and values must be below their modulus, and the number of public values
@@ -58,8 +58,8 @@ enum verify_result {
 };
 
 /* Checks every point of the key (on the curve; beta, gamma and delta also in the subgroup and not infinity)
- * and computes what stays the same. ERROR_INPUT names the file (name) and the point. About a millisecond, and
- * a microsecond for each public value. On error the key must not be used. */
+ * and computes what stays the same. ERROR_INPUT names the file (name) and the point. A few milliseconds, and
+ * less than a microsecond for each public value. On error the key must not be used. */
 enum error_code verify_key_init(struct verify_key *key, const struct verify_parts *parts, const char *name,
                                 struct error *error) ERROR_MUST_USE;
 
