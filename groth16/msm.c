@@ -118,7 +118,9 @@ static size_t msm_measure(uint8_t *block_bits, const uint8_t *scalars, size_t n)
             bits += msm_bit_length(&scalar);
         }
         const unsigned length = msm_bit_length(&any);
-        block_bits[first / MSM_BLOCK] = (uint8_t)(length == 0 ? 0 : length + 1);
+        /* A window is empty from two bits above the longest scalar: one bit above, the offset may still
+         * carry. No window begins at 255, so that stands for 256, too. */
+        block_bits[first / MSM_BLOCK] = (uint8_t)(length == 0 ? 0 : length + 2 < 255 ? length + 2 : 255);
     }
     return bits / MSM_SCALAR_BITS + 1;
 }

@@ -27,7 +27,7 @@ struct msm_call {
     size_t slices;
     size_t slice_points;       /* a multiple of MSM_BLOCK */
     u256 offset;               /* half a window's range in every window but the last: makes digits signed */
-    const uint8_t *block_bits; /* bits of the largest scalar of each block, and one more for a carry */
+    const uint8_t *block_bits; /* windows from this bit on are empty for the whole block */
     void *sums;                /* XYZZ, one a task */
     unsigned char *workers;    /* one scratch a worker */
     size_t worker_bytes;
