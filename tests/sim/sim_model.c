@@ -64,6 +64,9 @@ struct sim_model {
     struct circuit *circuits;
     uint32_t jobs_count, partitions_count, jobs_closed, ended, generators;
     uint64_t late;
+    uint64_t busy_ns[64]; /* by device: with an unanswered submission on a lane in service */
+    uint64_t now_ns;
+    enum core_event_kind last_event;
     bool started, stopped, drained, no_device;
     bool was_silent; /* a lane has held a slot without answering */
 };
@@ -279,9 +282,24 @@ static void event_proved(struct sim_model *model, const struct core_event *event
     }
 }
 
+/* From the last event until this one nothing has changed. */
+static void pass_time(struct sim_model *model, uint64_t now_ns)
+{
+    bool busy[64] = {false};
+    for (uint32_t i = 0; i < model->settings.lanes_count; i++) {
+        const struct lane *lane = &model->lanes[i];
+        busy[lane->settings.device] |= lane->slot != CORE_NONE && !lane->out;
+    }
+    for (unsigned device = 0; device < 64; device++) {
+        model->busy_ns[device] += busy[device] ? now_ns - model->now_ns : 0;
+    }
+    model->now_ns = now_ns;
+}
+
 void sim_model_event(struct sim_model *model, uint64_t now_ns, const struct core_event *event)
 {
-    (void)now_ns;
+    pass_time(model, now_ns);
+    model->last_event = event->kind;
     switch (event->kind) {
     case CORE_EVENT_ADMIT: {
         struct job *job = &model->jobs[model->jobs_count++];
@@ -428,6 +446,16 @@ static bool avoids(const struct sim_model *model, const struct partition *partit
     return partition->last_lane == lane && lanes_in_service(model, partition->cpu_only) > 1;
 }
 
+static uint32_t busy_lanes(const struct sim_model *model, uint32_t device)
+{
+    uint32_t busy = 0;
+    for (uint32_t i = 0; i < model->settings.lanes_count; i++) {
+        const struct lane *lane = &model->lanes[i];
+        busy += lane->settings.device == device && lane->slot != CORE_NONE && !lane->out;
+    }
+    return busy;
+}
+
 static void effect_submit(struct sim_model *model, uint64_t now_ns, const struct core_effect *effect)
 {
     struct slot *slot = &model->slots[effect->index];
@@ -440,6 +468,15 @@ static void effect_submit(struct sim_model *model, uint64_t now_ns, const struct
          effect->partition);
     RULE(!avoids(model, partition, effect->lane), "partition %u goes to the lane it failed on",
          effect->partition);
+    RULE(!model->stopped, "partition %u is submitted after the stop", effect->partition);
+    for (uint32_t i = 0; i < model->settings.lanes_count; i++) {
+        const struct lane *other = &model->lanes[i];
+        RULE(other->out || other->slot != CORE_NONE || !serves(other, partition->cpu_only) ||
+                 avoids(model, partition, i) ||
+                 busy_lanes(model, other->settings.device) >= busy_lanes(model, lane->settings.device),
+             "partition %u goes to lane %u, but the device of lane %u is less busy", effect->partition,
+             effect->lane, i);
+    }
     for (uint32_t i = 0; i < model->settings.slots; i++) {
         uint32_t q = model->slots[i].partition;
         RULE(q == CORE_NONE || model->partitions[q].stage != READY || !before(model, q, effect->partition) ||
@@ -613,6 +650,8 @@ void sim_model_effect(struct sim_model *model, uint64_t now_ns, const struct cor
         struct circuit *circuit = &model->circuits[effect->index];
         RULE(circuit->state == ABSENT && !model->stopped, "circuit %u is loaded twice or too late",
              effect->index);
+        RULE(ahead_of(model) + circuits_in(model, LOADING) < ahead_max(model),
+             "circuit %u is loaded too early", effect->index);
         circuit->state = LOADING;
         circuit->generation = effect->generation;
         break;
@@ -707,6 +746,27 @@ static void rule_stranded(const struct sim_model *model)
          slots_used(model, true), owed);
 }
 
+/* Once a stop or a deadline has been served, nothing that it concerns waits for a lane. */
+static void rule_ended_in_time(const struct sim_model *model, const struct core *core, uint64_t now_ns)
+{
+    bool served = model->last_event == CORE_EVENT_TIMER && core_deadline_ns(core) > now_ns;
+    for (uint32_t i = 0; i < model->settings.slots; i++) {
+        uint32_t p = model->slots[i].partition;
+        if (p == CORE_NONE || model->partitions[p].stage > READY) {
+            continue;
+        }
+        const struct partition *partition = &model->partitions[p];
+        RULE(!model->stopped, "partition %u is %s after the stop", p, stage_names[partition->stage]);
+        bool last_retry = model->no_device && partition->cpu_only; /* its job has already ended otherwise */
+        RULE(!served || last_retry || model->jobs[partition->job].request.deadline_ns > now_ns,
+             "partition %u is %s after its deadline", p, stage_names[partition->stage]);
+    }
+    for (uint32_t i = 0; served && i < model->jobs_count; i++) {
+        const struct job *job = &model->jobs[i];
+        RULE(job->waiting == 0 || job->request.deadline_ns > now_ns, "job %u waits after its deadline", i);
+    }
+}
+
 /* No lane is idle while a ready partition could use it. */
 static void rule_lanes_work(const struct sim_model *model)
 {
@@ -766,8 +826,14 @@ void sim_model_settled(const struct sim_model *model, uint64_t now_ns, const str
     RULE(counts.memory_reserved_bytes == memory_used(model), "the core counts %llu bytes, the model %llu",
          (unsigned long long)counts.memory_reserved_bytes, (unsigned long long)memory_used(model));
     RULE(counts.slots_held == slots_used(model, false), "the core counts %u slots", counts.slots_held);
+    for (uint32_t i = 0; i < model->settings.lanes_count; i++) {
+        uint32_t device = model->settings.lanes[i].device;
+        RULE(core_device_busy_ns(core, device, now_ns) == model->busy_ns[device],
+             "device %u was not busy so long", device);
+    }
     if (model->started) {
         rule_stranded(model);
+        rule_ended_in_time(model, core, now_ns);
         rule_lanes_work(model);
         rule_look_ahead_filled(model, now_ns);
     }
