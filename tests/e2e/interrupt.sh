@@ -25,7 +25,10 @@ for signal in INT TERM; do
     no_leftovers out
     kept=$(find out -name '*.proof.json' | wc -l)
     [ "$kept" -gt 0 ] && [ "$kept" -lt $total ] || fail "$kept of $total are there"
-    [ $signal = INT ] || continue
+    if [ $signal = TERM ]; then
+        rm -r out
+        continue
+    fi
     cksum out/*.json >before
     expect 0 "$UZK" run batch.conf
     count $total out/*.proof.json
