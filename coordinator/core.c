@@ -321,7 +321,13 @@ static void on_slot_answer(struct core *core, const struct core_event *event)
             break;
         }
         tracker_move(core, slot->partition, TRACKER_PREPARED);
-        scheduler_ready(core, event->index);
+        if (core->lanes_usable[core->partitions[slot->partition].cpu_only] == 0) {
+            /* A retry on the CPU that went back to queued: the last CPU lane left service while it was there.
+             */
+            tracker_end_held(core, event->index, CORE_CAUSE_NO_DEVICE);
+        } else {
+            scheduler_ready(core, event->index);
+        }
         break;
     case CORE_EVENT_FINALIZED:
         on_finalized(core, event->index, event->code);
