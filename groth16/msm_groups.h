@@ -1,6 +1,7 @@
 /* msm_groups.h - both groups' kernels for one level of processor; msm_portable.c and its sisters define
- * MSM_LEVEL(name) and include it. The group law is compiled here once more so that it, too, is inlined with
- * this level's multiplication. */
+ * MSM_LEVEL(name) and include it; with MSM_VECTOR defined, KERNEL_VECTOR's functions (msm_vector.h) must
+ * exist. The group law is compiled here once more so that it, too, is inlined with this level's
+ * multiplication. */
 
 #include "groth16/msm_internal.h"
 
@@ -42,16 +43,18 @@ _Static_assert(sizeof(g1_affine) == G1_BYTES && sizeof(g2_affine) == G2_BYTES,
 #define GROUP_B     fq2_zero
 #include "groth16/group_body.h"
 
-#define KERNEL(name)       msm_g1_##name
-#define KERNEL_POINT(name) msm_g1_##name
-#define KERNEL_FIELD(name) fq_##name
-#define KERNEL_AFFINE      g1_affine
-#define KERNEL_XYZZ        g1_xyzz
-#define KERNEL_ELEMENT     fq
-#define KERNEL_POINT_BYTES G1_BYTES
-#define KERNEL_TASK        MSM_LEVEL(msm_g1_task)
+#define KERNEL(name)        msm_g1_##name
+#define KERNEL_VECTOR(name) msm_g1_vector_##name
+#define KERNEL_POINT(name)  msm_g1_##name
+#define KERNEL_FIELD(name)  fq_##name
+#define KERNEL_AFFINE       g1_affine
+#define KERNEL_XYZZ         g1_xyzz
+#define KERNEL_ELEMENT      fq
+#define KERNEL_POINT_BYTES  G1_BYTES
+#define KERNEL_TASK         MSM_LEVEL(msm_g1_task)
 #include "groth16/msm_kernel.h"
 #undef KERNEL
+#undef KERNEL_VECTOR
 #undef KERNEL_POINT
 #undef KERNEL_FIELD
 #undef KERNEL_AFFINE
@@ -60,12 +63,13 @@ _Static_assert(sizeof(g1_affine) == G1_BYTES && sizeof(g2_affine) == G2_BYTES,
 #undef KERNEL_POINT_BYTES
 #undef KERNEL_TASK
 
-#define KERNEL(name)       msm_g2_##name
-#define KERNEL_POINT(name) msm_g2_##name
-#define KERNEL_FIELD(name) fq2_##name
-#define KERNEL_AFFINE      g2_affine
-#define KERNEL_XYZZ        g2_xyzz
-#define KERNEL_ELEMENT     fq2
-#define KERNEL_POINT_BYTES G2_BYTES
-#define KERNEL_TASK        MSM_LEVEL(msm_g2_task)
+#define KERNEL(name)        msm_g2_##name
+#define KERNEL_VECTOR(name) msm_g2_vector_##name
+#define KERNEL_POINT(name)  msm_g2_##name
+#define KERNEL_FIELD(name)  fq2_##name
+#define KERNEL_AFFINE       g2_affine
+#define KERNEL_XYZZ         g2_xyzz
+#define KERNEL_ELEMENT      fq2
+#define KERNEL_POINT_BYTES  G2_BYTES
+#define KERNEL_TASK         MSM_LEVEL(msm_g2_task)
 #include "groth16/msm_kernel.h"

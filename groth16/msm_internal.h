@@ -43,7 +43,8 @@ struct msm_segment {
 
 typedef void msm_kernel(void *call, size_t task, unsigned worker);
 
-msm_kernel msm_g1_task_portable, msm_g2_task_portable, msm_g1_task_adx, msm_g2_task_adx;
+msm_kernel msm_g1_task_portable, msm_g2_task_portable, msm_g1_task_adx, msm_g2_task_adx, msm_g1_task_ifma,
+    msm_g2_task_ifma;
 
 /* The digit of window `index` of a scalar, signed: -2^(c-1) .. 2^(c-1). Adding the offset once turns the
  * borrowing of signed digits into plain bits: digit = bits(scalar + offset) - 2^(c-1), and the last window

@@ -111,6 +111,13 @@ static inline void KERNEL(add_with_inverse)(KERNEL_AFFINE *r, const KERNEL_AFFIN
 static void KERNEL(add_pairs)(KERNEL_AFFINE *out, const KERNEL_AFFINE *in,
                               const struct KERNEL(scratch) * scratch, size_t count)
 {
+#ifdef MSM_VECTOR
+    if (count >= MSM_VECTOR_PAIRS_MIN) {
+        /* prefixes follow differences in memory; the vectors need a little more than the former */
+        KERNEL_VECTOR(add_pairs)(out, in, scratch->pairs, scratch->outs, (void *)scratch->differences, count);
+        return;
+    }
+#endif
     KERNEL_ELEMENT product = KERNEL_FIELD(one);
     for (size_t i = 0; i < count; i++) {
         const KERNEL_AFFINE *p = &in[scratch->pairs[i]];
