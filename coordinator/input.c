@@ -24,7 +24,7 @@ void input_start(struct input *input, struct loop *loop, uint32_t slot, const st
     input->code = ERROR_NONE;
     input->step = INPUT_STATX;
     loop_statx(loop, token(input), request->folder, request->path, 0, STATX_TYPE | STATX_SIZE | STATX_MTIME,
-               &input->statx, 0);
+               &input->statx);
 }
 
 /* Ends the operation, at once or after closing the file. */
@@ -115,6 +115,12 @@ bool input_complete(struct input *input, struct loop *loop, const struct loop_co
     if (input->step == INPUT_CLOSE) {
         input->step = INPUT_IDLE;
         return true;
+    }
+    if (result == -ENOENT && input->request.remove) {
+        return finish(input, loop,
+                      error_set(error, ERROR_INPUT,
+                                "%s: the witness command ended well but did not make this file",
+                                input->request.name));
     }
     if (result < 0 && input->step != INPUT_REMOVE) {
         return finish(input, loop,

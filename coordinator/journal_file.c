@@ -378,18 +378,21 @@ static struct journal_file_entry *list_pop(struct journal_file_list *list)
     return entry;
 }
 
+/* The next part of a batch. The folder comes by itself: a sync that fails does not break a chain, a write
+ * does. */
 static void submit(struct journal_file *journal, struct loop *loop)
 {
-    loop_reserve(loop, 3);
     if (!journal->folder_synced) {
-        loop_fsync(loop, token(journal, SUB_FOLDER), journal->folder, false, LOOP_LINK);
-        ++journal->pending;
+        loop_fsync(loop, token(journal, SUB_FOLDER), journal->folder, false);
+        journal->pending = 1;
+        return;
     }
+    loop_reserve(loop, 2);
     loop_write(loop, token(journal, SUB_WRITE), journal->file, journal->batch + journal->batch_written,
                (unsigned)(journal->batch_bytes - journal->batch_written),
                journal->size + journal->batch_written, LOOP_LINK);
-    loop_fsync(loop, token(journal, SUB_SYNC), journal->file, true, 0);
-    journal->pending += 2;
+    loop_fsync(loop, token(journal, SUB_SYNC), journal->file, true);
+    journal->pending = 2;
 }
 
 static void start_batch(struct journal_file *journal, struct loop *loop)

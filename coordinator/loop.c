@@ -283,12 +283,12 @@ void loop_openat(struct loop *loop, struct loop_token token, int folder, const c
 }
 
 void loop_statx(struct loop *loop, struct loop_token token, int folder, const char *path, int flags,
-                unsigned mask, struct statx *result, unsigned loop_flags)
+                unsigned mask, struct statx *result)
 {
     struct io_uring_sqe *sqe = queue(loop);
     if (sqe != NULL) {
         io_uring_prep_statx(sqe, folder, path, flags, mask, result);
-        finish_sqe(sqe, token, loop_flags);
+        finish_sqe(sqe, token, 0);
     }
 }
 
@@ -312,22 +312,21 @@ void loop_write(struct loop *loop, struct loop_token token, int file, const void
     }
 }
 
-void loop_fsync(struct loop *loop, struct loop_token token, int file, bool data_only, unsigned loop_flags)
+void loop_fsync(struct loop *loop, struct loop_token token, int file, bool data_only)
 {
     struct io_uring_sqe *sqe = queue(loop);
     if (sqe != NULL) {
         io_uring_prep_fsync(sqe, file, data_only ? IORING_FSYNC_DATASYNC : 0);
-        finish_sqe(sqe, token, loop_flags);
+        finish_sqe(sqe, token, 0);
     }
 }
 
-void loop_rename(struct loop *loop, struct loop_token token, int folder, const char *from, const char *to,
-                 unsigned loop_flags)
+void loop_rename(struct loop *loop, struct loop_token token, int folder, const char *from, const char *to)
 {
     struct io_uring_sqe *sqe = queue(loop);
     if (sqe != NULL) {
         io_uring_prep_renameat(sqe, folder, from, folder, to, 0);
-        finish_sqe(sqe, token, loop_flags);
+        finish_sqe(sqe, token, 0);
     }
 }
 

@@ -72,7 +72,9 @@ struct loop {
     uint64_t waits, completions, submissions_early;
 };
 
-enum { LOOP_LINK = 1 }; /* flag: the next operation starts only if this one succeeds in full */
+/* Flag of a write: the next operation starts only if this one wrote everything. Writes only, since a sync or
+ * a rename that fails does not break a chain on the kernels that we know. */
+enum { LOOP_LINK = 1 };
 
 /* What loop_open takes from the arena. */
 size_t loop_arena_bytes(const struct loop_settings *settings);
@@ -108,14 +110,13 @@ void loop_reserve(struct loop *loop, unsigned operations);
 void loop_openat(struct loop *loop, struct loop_token token, int folder, const char *path, int flags,
                  unsigned mode);
 void loop_statx(struct loop *loop, struct loop_token token, int folder, const char *path, int flags,
-                unsigned mask, struct statx *result, unsigned loop_flags);
+                unsigned mask, struct statx *result);
 void loop_read(struct loop *loop, struct loop_token token, int file, void *bytes, unsigned size,
                uint64_t offset);
 void loop_write(struct loop *loop, struct loop_token token, int file, const void *bytes, unsigned size,
                 uint64_t offset, unsigned loop_flags);
-void loop_fsync(struct loop *loop, struct loop_token token, int file, bool data_only, unsigned loop_flags);
-void loop_rename(struct loop *loop, struct loop_token token, int folder, const char *from, const char *to,
-                 unsigned loop_flags);
+void loop_fsync(struct loop *loop, struct loop_token token, int file, bool data_only);
+void loop_rename(struct loop *loop, struct loop_token token, int folder, const char *from, const char *to);
 void loop_unlink(struct loop *loop, struct loop_token token, int folder, const char *path);
 void loop_close_file(struct loop *loop, struct loop_token token, int file);
 

@@ -86,31 +86,22 @@ static void write_rest(struct output *output, struct loop *loop, unsigned index)
     loop_reserve(loop, 2);
     loop_write(loop, token(output, index, SUB_MAIN), file->file, (const char *)file->text + file->written,
                (unsigned)(file->length - file->written), file->written, LOOP_LINK);
-    loop_fsync(loop, token(output, index, SUB_SYNC), file->file, false, 0);
+    loop_fsync(loop, token(output, index, SUB_SYNC), file->file, false);
     output->pending += 2;
 }
 
-static void rename_all(struct output *output, struct loop *loop)
+/* One after the other and not linked: a rename that fails does not break a chain. */
+static void rename_next(struct output *output, struct loop *loop)
 {
+    unsigned index = output->files[0].renamed ? 1 : 0;
+    struct output_file *file = &output->files[index];
     output->step = OUTPUT_RENAME;
-    output->pending = 2 * output->files_count;
-    loop_reserve(loop, output->pending);
-    for (unsigned i = 0; i < output->files_count; ++i) {
-        struct output_file *file = &output->files[i];
-        loop_close_file(loop, token(output, i, SUB_CLOSE), file->file);
-        file->file = -1;
-    }
-    for (unsigned i = 0; i < output->files_count; ++i) {
-        struct output_file *file = &output->files[i];
-        loop_rename(loop, token(output, i, SUB_MAIN), output->folder, file->temporary, file->final,
-                    i + 1 < output->files_count ? LOOP_LINK : 0);
-    }
+    loop_rename(loop, token(output, index, SUB_MAIN), output->folder, file->temporary, file->final);
+    ++output->pending;
 }
 
-/* Closes and removes what is there; true if nothing has to be waited for. */
-static bool clean(struct output *output, struct loop *loop)
+static void close_all(struct output *output, struct loop *loop)
 {
-    output->step = OUTPUT_CLEAN;
     for (unsigned i = 0; i < output->files_count; ++i) {
         struct output_file *file = &output->files[i];
         if (file->file >= 0) {
@@ -118,35 +109,58 @@ static bool clean(struct output *output, struct loop *loop)
             file->file = -1;
             ++output->pending;
         }
+    }
+}
+
+static void clean(struct output *output, struct loop *loop)
+{
+    output->step = OUTPUT_CLEAN;
+    close_all(output, loop);
+    for (unsigned i = 0; i < output->files_count; ++i) {
+        struct output_file *file = &output->files[i];
         loop_unlink(loop, token(output, i, SUB_CLEAN), output->folder,
                     file->renamed ? file->final : file->temporary);
         ++output->pending;
     }
-    return false;
+}
+
+/* How many files, counted from the first, are synced, or renamed. */
+static unsigned count_synced(const struct output *output)
+{
+    unsigned count = 0;
+    while (count < output->files_count && output->files[count].synced) {
+        ++count;
+    }
+    return count;
+}
+
+static unsigned count_renamed(const struct output *output)
+{
+    unsigned count = 0;
+    while (count < output->files_count && output->files[count].renamed) {
+        ++count;
+    }
+    return count;
 }
 
 /* What comes after all operations of a step have completed; true if that is nothing. */
 static bool advance(struct output *output, struct loop *loop)
 {
-    if (output->step == OUTPUT_CLEAN || (output->step == OUTPUT_RENAME && output->code == ERROR_NONE)) {
+    if (output->step == OUTPUT_CLEAN || count_renamed(output) == output->files_count) {
         output->step = OUTPUT_IDLE;
         return true;
     }
     if (output->code != ERROR_NONE) {
-        return clean(output, loop);
-    }
-    bool all_synced = true;
-    for (unsigned i = 0; i < output->files_count; ++i) {
-        all_synced = all_synced && output->files[i].synced;
-    }
-    if (all_synced) {
-        rename_all(output, loop);
-        return false;
-    }
-    output->step = OUTPUT_WRITE;
-    for (unsigned i = 0; i < output->files_count; ++i) {
-        if (!output->files[i].synced) {
-            write_rest(output, loop, i);
+        clean(output, loop);
+    } else if (count_synced(output) == output->files_count) {
+        close_all(output, loop);
+        rename_next(output, loop);
+    } else {
+        output->step = OUTPUT_WRITE;
+        for (unsigned i = 0; i < output->files_count; ++i) {
+            if (!output->files[i].synced) {
+                write_rest(output, loop, i);
+            }
         }
     }
     return false;
@@ -163,7 +177,7 @@ static void after_write(struct output *output, unsigned index, unsigned sub, int
         return; /* canceled: the write before it was short, and the rest is written now */
     }
     if (sub == SUB_SYNC) {
-        file->synced = true;
+        file->synced = file->written == file->length;
         return;
     }
     CHECK((size_t)result <= file->length - file->written);
@@ -177,7 +191,7 @@ static void after_rename(struct output *output, unsigned index, int result, stru
 {
     struct output_file *file = &output->files[index];
     file->renamed = result >= 0;
-    if (result < 0 && result != -ECANCELED) {
+    if (result < 0) {
         fail(output, error, result, "renaming to its final name", file->temporary);
     }
 }
