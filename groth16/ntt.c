@@ -4,9 +4,19 @@
 #include "groth16/cpu.h"
 #include "groth16/ntt_level.h"
 
-/* A tile of the far passes has at most 256 rows of 8 elements: 64 KiB, which the second-level cache of any
- * processor holds beside its twiddles. The near pass takes what is left, up to 2^13 elements (256 KiB). */
-enum { FAR_STAGES_MAX = 8, FAR_COLUMNS = 8, NEAR_STAGES_MAX = 13, NEAR_ALONE_MAX = 9, TASK_ELEMENTS = 2048 };
+/* A far tile has at most 256 rows of 8 elements: 64 KiB (80 in the limbs of ntt_ifma.c), which the
+ * second-level cache of any processor holds beside its twiddles. The near pass takes what is left: up to 2^13
+ * elements in place (256 KiB), or eight blocks of 2^9 side by side in scratch (160 KiB). */
+enum {
+    FAR_STAGES_MAX = 8,
+    FAR_COLUMNS = 8,
+    NEAR_STAGES_MAX = 13,
+    NEAR_STAGES_MAX_WIDE = 9,
+    NEAR_ALONE_MAX = 9, /* small domains are one block */
+    LANES = 8,
+    LANES_BYTES = 320,
+    TASK_ELEMENTS = 2048
+};
 
 size_t ntt_table_size(unsigned log2)
 {
@@ -16,7 +26,9 @@ size_t ntt_table_size(unsigned log2)
 
 size_t ntt_scratch_size(unsigned workers)
 {
-    return (size_t)workers * sizeof(fr) * FAR_COLUMNS << FAR_STAGES_MAX;
+    size_t narrow = sizeof(fr) * FAR_COLUMNS << FAR_STAGES_MAX;
+    size_t wide = (size_t)LANES_BYTES << NEAR_STAGES_MAX_WIDE;
+    return workers * (cpu_level() == CPU_IFMA ? wide : narrow);
 }
 
 /* A primitive 2^log2-th root of unity, a power of 5; for log2 beyond the two-adicity, what snarkjs shifts by
@@ -88,10 +100,16 @@ void ntt_init(struct ntt *ntt, unsigned log2, void *memory, struct par *par)
     u256 count = {{n, 0, 0, 0}};
     CHECK(fr_from_u256(&count_inverse, &count));
     fr_inv(&count_inverse, &count_inverse);
+    bool wide = cpu_level() == CPU_IFMA && log2 > NEAR_ALONE_MAX;
+    fr first = fr_one;
+    for (int i = 0; i < 4 && wide; i++) {
+        fr_dbl(&first, &first);
+        fr_dbl(&count_inverse, &count_inverse);
+    }
     fill_reversed(shift, log2, &count_inverse, &generator, par);
-    fill_reversed(inverse, half_bits, &fr_one, &root_inverse, par);
-    fill_reversed(forward, half_bits, &fr_one, &root, par);
-    *ntt = (struct ntt){.log2 = log2, .inverse = inverse, .forward = forward, .shift = shift};
+    fill_reversed(inverse, half_bits, &first, &root_inverse, par);
+    fill_reversed(forward, half_bits, &first, &root, par);
+    *ntt = (struct ntt){.log2 = log2, .wide = wide, .inverse = inverse, .forward = forward, .shift = shift};
 }
 
 /* How the log2 stages are divided: `far` of them, in `groups` passes of nearly equal size, and the near pass.
@@ -100,7 +118,7 @@ struct plan {
     unsigned far, groups, near;
 };
 
-static struct plan plan_of(unsigned log2)
+static struct plan plan_of(unsigned log2, bool wide)
 {
     if (log2 <= NEAR_ALONE_MAX) {
         return (struct plan){.near = log2};
@@ -109,8 +127,9 @@ static struct plan plan_of(unsigned log2)
     if (log2 - near > FAR_STAGES_MAX) {
         near = log2 - FAR_STAGES_MAX;
     }
-    if (near > NEAR_STAGES_MAX) {
-        near = NEAR_STAGES_MAX;
+    const unsigned near_max = wide ? NEAR_STAGES_MAX_WIDE : NEAR_STAGES_MAX;
+    if (near > near_max) {
+        near = near_max;
     }
     unsigned far = log2 - near;
     return (struct plan){.far = far, .groups = (far + FAR_STAGES_MAX - 1) / FAR_STAGES_MAX, .near = near};
@@ -122,7 +141,8 @@ struct pass {
     uint8_t *scratch;
     ntt_far *far;
     ntt_near *near;
-    unsigned before; /* stages of the inverse that lie before this pass */
+    size_t near_blocks; /* of one call to near */
+    unsigned before;    /* stages of the inverse that lie before this pass */
     unsigned stages;
     bool forward;
     size_t per_task; /* tiles */
@@ -134,7 +154,7 @@ static void far_task(void *argument, size_t index, unsigned worker)
     size_t stride = (size_t)1 << (pass->ntt->log2 - pass->before - pass->stages);
     size_t columns = stride < FAR_COLUMNS ? stride : FAR_COLUMNS;
     size_t tiles_per_block = stride / columns;
-    fr *scratch = (fr *)(pass->scratch + worker * ntt_scratch_size(1));
+    void *scratch = pass->scratch + worker * ntt_scratch_size(1);
     for (size_t i = index * pass->per_task; i < (index + 1) * pass->per_task; i++) {
         size_t block = i / tiles_per_block;
         struct ntt_tile tile = {
@@ -152,10 +172,11 @@ static void far_task(void *argument, size_t index, unsigned worker)
 
 static void near_task(void *argument, size_t index, unsigned worker)
 {
-    (void)worker;
     const struct pass *pass = argument;
+    void *scratch = pass->scratch + worker * ntt_scratch_size(1);
     for (size_t i = index * pass->per_task; i < (index + 1) * pass->per_task; i++) {
-        pass->near(pass->ntt, pass->values + (i << pass->stages), pass->stages, i);
+        size_t block = i * pass->near_blocks;
+        pass->near(pass->ntt, pass->values + (block << pass->stages), pass->stages, block, scratch);
     }
 }
 
@@ -184,21 +205,29 @@ static void run_far(struct pass *pass, const struct plan *plan, unsigned group, 
 void ntt_to_coset(const struct ntt *ntt, fr *values, struct par *par, void *scratch)
 {
     CHECK(((uintptr_t)scratch & 63) == 0);
-    struct plan plan = plan_of(ntt->log2);
-    bool adx = cpu_level() >= CPU_ADX;
+    struct plan plan = plan_of(ntt->log2, ntt->wide);
+    const bool adx = cpu_level() >= CPU_ADX;
     struct pass pass = {
         .ntt = ntt,
         .values = values,
         .scratch = scratch,
         .far = adx ? ntt_adx_far : ntt_portable_far,
         .near = adx ? ntt_adx_near : ntt_portable_near,
+        .near_blocks = 1,
     };
+#if defined(__x86_64__)
+    if (ntt->wide) {
+        pass.far = ntt_ifma_far;
+        pass.near = ntt_ifma_near;
+        pass.near_blocks = LANES;
+    }
+#endif
     for (unsigned group = 0; group < plan.groups; group++) {
         run_far(&pass, &plan, group, par);
     }
     pass.before = plan.far;
     pass.stages = plan.near;
-    run_pass(&pass, (size_t)1 << plan.near, near_task, par);
+    run_pass(&pass, pass.near_blocks << plan.near, near_task, par);
     pass.forward = true;
     for (unsigned group = plan.groups; group-- > 0;) {
         run_far(&pass, &plan, group, par);

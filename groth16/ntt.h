@@ -18,12 +18,14 @@
 #include "groth16/fr.h"
 #include "groth16/par.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { NTT_LOG2_MAX = 28 };
 
 struct ntt {
     unsigned log2;
+    bool wide;         /* entries of all three tables carry 2^260 in place of 2^256, for ntt_ifma.c */
     const fr *inverse; /* w^-bitreverse(k), k < n / 2 */
     const fr *forward; /* w^bitreverse(k), k < n / 2 */
     const fr *shift;   /* g^j / n at position bitreverse(j), j < n */

@@ -55,20 +55,22 @@ static void NTT(stages)(fr *tile, size_t columns, unsigned stages, const fr *twi
     }
 }
 
-void NTT(far)(const struct ntt_tile *tile, fr *scratch)
+void NTT(far)(const struct ntt_tile *tile, void *scratch)
 {
+    fr *copy = scratch;
     size_t rows = (size_t)1 << tile->stages;
     for (size_t row = 0; row < rows; row++) {
-        memcpy(scratch + row * tile->columns, tile->values + row * tile->stride, tile->columns * sizeof(fr));
+        memcpy(copy + row * tile->columns, tile->values + row * tile->stride, tile->columns * sizeof(fr));
     }
-    NTT(stages)(scratch, tile->columns, tile->stages, tile->twiddles, tile->block, tile->forward);
+    NTT(stages)(copy, tile->columns, tile->stages, tile->twiddles, tile->block, tile->forward);
     for (size_t row = 0; row < rows; row++) {
-        memcpy(tile->values + row * tile->stride, scratch + row * tile->columns, tile->columns * sizeof(fr));
+        memcpy(tile->values + row * tile->stride, copy + row * tile->columns, tile->columns * sizeof(fr));
     }
 }
 
-void NTT(near)(const struct ntt *ntt, fr *values, unsigned stages, size_t block)
+void NTT(near)(const struct ntt *ntt, fr *values, unsigned stages, size_t block, void *scratch)
 {
+    (void)scratch;
     const fr *shift = ntt->shift + (block << stages);
     NTT(stages)(values, 1, stages, ntt->inverse, block, false);
     for (size_t i = 0; i < (size_t)1 << stages; i++) {

@@ -18,12 +18,13 @@ struct ntt_tile {
     bool forward;
 };
 
-/* far: the stages of one direction over a tile. near: on 2^stages adjacent elements the last stages of the
- * inverse, the scaling, and the first stages of the forward transform. */
-typedef void ntt_far(const struct ntt_tile *tile, fr *scratch);
-typedef void ntt_near(const struct ntt *ntt, fr *values, unsigned stages, size_t block);
+/* far: the stages of one direction over a tile. near: on blocks of 2^stages adjacent elements, the first of
+ * them number `block`, the last stages of the inverse, the scaling, and the first stages of the forward
+ * transform. */
+typedef void ntt_far(const struct ntt_tile *tile, void *scratch);
+typedef void ntt_near(const struct ntt *ntt, fr *values, unsigned stages, size_t block, void *scratch);
 
-ntt_far ntt_portable_far, ntt_adx_far;
-ntt_near ntt_portable_near, ntt_adx_near;
+ntt_far ntt_portable_far, ntt_adx_far, ntt_ifma_far;
+ntt_near ntt_portable_near, ntt_adx_near, ntt_ifma_near;
 
 #endif

@@ -121,6 +121,17 @@ static void threads_change_nothing(void **state)
     }
 }
 
+/* A primitive root of unity of order 2^log2: 5^((r - 1) / 2^log2). */
+static void root_of_unity(fr *root, unsigned log2)
+{
+    u256 five = {{5, 0, 0, 0}}, exponent;
+    for (int i = 0; i < 4; i++) {
+        exponent.w[i] = fr_modulus.w[i] >> log2 | (i < 3 ? fr_modulus.w[i + 1] << (64 - log2) : 0);
+    }
+    assert_true(fr_from_u256(root, &five));
+    fr_pow(root, root, &exponent);
+}
+
 /* A polynomial of degree 0 has the same value everywhere; x itself has the coset's points as values. */
 static void known_polynomials(void **state)
 {
@@ -142,10 +153,7 @@ static void known_polynomials(void **state)
         for (size_t i = 0; i < n; i++) {
             assert_true(fr_equal(&values[i], &seven));
         }
-        root = log2 > 1 ? ntt.forward[(n / 2) >> 1] : fr_one; /* w at bitreverse(1) */
-        if (log2 == 1) {
-            fr_neg(&root, &fr_one);
-        }
+        root_of_unity(&root, log2);
         for (size_t i = 0; i < n; i++) {
             values[i] = power;
             fr_mul(&power, &power, &root);
