@@ -36,7 +36,8 @@ struct circuit {
     const fr *dictionary;        /* times R^2, as the key stores them */
 };
 
-/* Bytes that circuit_init needs: about 88 for each point of the domain and 8 for each coefficient. */
+/* Bytes that circuit_init needs: about 72 for each point of the domain, 8 for each coefficient, and up to 600
+ * KB. */
 size_t circuit_memory_size(const struct zkey *key);
 
 /* memory: circuit_memory_size bytes, aligned to 64. O(coefficients + domain) time. */

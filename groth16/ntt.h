@@ -11,7 +11,8 @@
  * block of butterflies, so the passes with long strides read almost no table, and the last pass of the
  * inverse, the scaling and the first pass of the forward transform are one pass over memory.
  *
- * struct ntt is immutable after ntt_init and shared by all threads; its tables lie in caller memory. */
+ * The same results come from every level of cpu.h. struct ntt is immutable after ntt_init and shared by all
+ * threads; its tables lie in caller memory. */
 #ifndef GROTH16_NTT_H
 #define GROTH16_NTT_H
 
@@ -38,7 +39,8 @@ size_t ntt_table_size(unsigned log2);
 void ntt_init(struct ntt *ntt, unsigned log2, void *memory, struct par *par);
 
 /* values: n elements in natural order, in place, from the domain to the odd coset. O(n log n)
- * multiplications, two to four passes over memory. scratch: ntt_scratch_size bytes, aligned to 64. */
+ * multiplications, three passes over memory (five from 2^18 or so on). scratch: ntt_scratch_size bytes,
+ * aligned to 64. */
 void ntt_to_coset(const struct ntt *ntt, fr *values, struct par *par, void *scratch);
 size_t ntt_scratch_size(unsigned workers);
 
