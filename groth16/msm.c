@@ -33,14 +33,17 @@ static unsigned msm_windows(unsigned window_bits)
     return (MSM_SCALAR_BITS + window_bits) / window_bits; /* one bit more than a scalar: the last carry */
 }
 
-/* The width that costs least for n scalars of full length, in multiplications: an addition in affine
- * coordinates is 6.5 with its share of an inversion, a bucket's two additions in the running sums 24. */
+/* The width that costs least for n scalars of full length, in additions in affine coordinates: one a point,
+ * two a bucket, and long ones for the row and column sums. */
 static unsigned msm_window_bits(size_t n)
 {
     unsigned best = 2;
     double best_cost = 0;
     for (unsigned c = 2; c <= MSM_WINDOW_BITS_MAX; c++) {
-        double cost = msm_windows(c) * (6.5 * (double)n + 24.0 * (double)(1u << (c - 1)));
+        const double buckets = (double)(1u << (c - 1));
+        const double sums =
+            c - 1 < MSM_MATRIX_LOG2_MIN ? 8 * buckets : 2 * buckets + 16 * (double)(1u << c / 2);
+        const double cost = msm_windows(c) * ((double)n + sums);
         if (c == 2 || cost < best_cost) {
             best = c;
             best_cost = cost;

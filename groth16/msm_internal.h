@@ -2,10 +2,10 @@
  *
  * A call is cut in tasks of one window and one slice of the points. A kernel computes one task: it sorts the
  * slice's points by the bucket of their digit and sums each bucket in affine coordinates, pair by pair, with
- * one inversion for many pairs (Montgomery's trick), then the buckets by running sums. Sorting makes every
- * bucket's points lie together, so that a bucket which holds half of all points (a witness of zeros and ones)
- * is a tree of independent additions like any other. All of this works on chunks that stay in a core's
- * second-level cache. */
+ * one inversion for many pairs (Montgomery's trick), then the buckets, laid out as a matrix, likewise.
+ * Sorting makes every bucket's points lie together, so that a bucket which holds half of all points (a
+ * witness of zeros and ones) is a tree of independent additions like any other. All of this works on chunks
+ * that stay in a core's second-level cache. */
 #ifndef GROTH16_MSM_INTERNAL_H
 #define GROTH16_MSM_INTERNAL_H
 
@@ -14,7 +14,8 @@
 enum {
     MSM_SCALAR_BITS = 254,
     MSM_WINDOW_BITS_MAX = 16,
-    MSM_WINDOWS_MAX = 128, /* windows have at least two bits */
+    MSM_MATRIX_LOG2_MIN = 8, /* fewer buckets than 2^this are summed one by one */
+    MSM_WINDOWS_MAX = 128,   /* windows have at least two bits */
     MSM_BLOCK = 64 /* scalars whose largest bit length is remembered, so that empty windows cost nothing */
 };
 

@@ -237,6 +237,64 @@ static void KERNEL(accumulate)(struct KERNEL(scratch) * scratch, const struct ms
     KERNEL(flush)(scratch, segments, halve);
 }
 
+/* Sums `count` segments of `length` buckets each, bucket j of segment i being number i * next + j * step. */
+static void KERNEL(sum_lines)(KERNEL_AFFINE *sums, struct KERNEL(scratch) * scratch, size_t count,
+                              size_t length, size_t next, size_t step)
+{
+    const size_t at_once = MSM_CHUNK / length;
+    for (size_t first = 0; first < count; first += at_once) {
+        const size_t segments = count - first < at_once ? count - first : at_once;
+        KERNEL_AFFINE *chunk = scratch->chunk[0];
+        int from = 0;
+        for (size_t i = 0; i < segments; i++) {
+            scratch->segments[i] = (struct msm_segment){0, (uint32_t)length};
+            for (size_t j = 0; j < length; j++) {
+                *chunk++ = scratch->buckets[(first + i) * next + j * step];
+            }
+        }
+        for (bool more = length > 1; more; from = 1 - from) {
+            more = KERNEL(halve)(scratch, from, segments);
+        }
+        memcpy(sums + first, scratch->chunk[from], segments * sizeof *sums);
+    }
+}
+
+/* r = the sum of (i + offset) * points[i]: running sums from the last. */
+static void KERNEL(weigh)(KERNEL_XYZZ *r, const KERNEL_AFFINE *points, size_t count, size_t offset)
+{
+    KERNEL_XYZZ running, sum;
+    KERNEL_POINT(xyzz_set_infinity)(&running);
+    KERNEL_POINT(xyzz_set_infinity)(&sum);
+    for (size_t i = count; i-- > 1 - offset;) {
+        KERNEL_POINT(xyzz_add_affine)(&running, &running, &points[i]);
+        KERNEL_POINT(xyzz_add)(&sum, &sum, &running);
+    }
+    *r = sum;
+}
+
+/* r = the sum of (i + 1) * bucket i. Many buckets are laid out as a matrix: the sums of its rows, weighed by
+ * row, and of its columns, weighed by column, need two affine additions a bucket instead of two long ones. */
+static void KERNEL(sum_buckets)(KERNEL_XYZZ *r, struct KERNEL(scratch) * scratch, unsigned log2)
+{
+    if (log2 < MSM_MATRIX_LOG2_MIN) {
+        KERNEL(weigh)(r, scratch->buckets, (size_t)1 << log2, 1);
+        return;
+    }
+    const unsigned columns_log2 = log2 / 2;
+    const size_t columns = (size_t)1 << columns_log2;
+    const size_t rows = (size_t)1 << (log2 - columns_log2);
+    KERNEL_AFFINE sums[1 << ((MSM_WINDOW_BITS_MAX - 1 + 1) / 2)];
+    KERNEL_XYZZ by_column;
+    KERNEL(sum_lines)(sums, scratch, rows, columns, columns, 1);
+    KERNEL(weigh)(r, sums, rows, 0);
+    for (unsigned bit = 0; bit < columns_log2; bit++) {
+        KERNEL_POINT(xyzz_dbl)(r, r);
+    }
+    KERNEL(sum_lines)(sums, scratch, columns, rows, 1, columns);
+    KERNEL(weigh)(&by_column, sums, columns, 1);
+    KERNEL_POINT(xyzz_add)(r, r, &by_column);
+}
+
 void KERNEL_TASK(void *argument, size_t task, unsigned worker)
 {
     const struct msm_call *call = argument;
@@ -247,15 +305,10 @@ void KERNEL_TASK(void *argument, size_t task, unsigned worker)
     struct KERNEL(scratch) scratch;
     KERNEL(carve)(&scratch, call->workers + worker * call->worker_bytes, call->slice_points, buckets);
     KERNEL(sort)(&scratch, call, window, first, count, buckets);
-    KERNEL_XYZZ running, sum;
-    KERNEL_POINT(xyzz_set_infinity)(&running);
-    KERNEL_POINT(xyzz_set_infinity)(&sum);
+    KERNEL_XYZZ *sum = (KERNEL_XYZZ *)call->sums + task;
+    KERNEL_POINT(xyzz_set_infinity)(sum);
     if (scratch.begins[buckets] != 0) {
         KERNEL(accumulate)(&scratch, call, first, buckets);
-        for (size_t bucket = buckets; bucket-- > 0;) {
-            KERNEL_POINT(xyzz_add_affine)(&running, &running, &scratch.buckets[bucket]);
-            KERNEL_POINT(xyzz_add)(&sum, &sum, &running);
-        }
+        KERNEL(sum_buckets)(sum, &scratch, call->window_bits - 1);
     }
-    ((KERNEL_XYZZ *)call->sums)[task] = sum;
 }
