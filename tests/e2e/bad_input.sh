@@ -22,7 +22,7 @@ done <table
 expect 2 "$UZK" prove "$SMALL/circuit.zkey" bad/other.wtns proof.json public.json
 said 535
 said 21
-expect 3 "$UZK" prove "$SMALL/circuit.zkey" none.wtns proof.json public.json
+expect 2 "$UZK" prove "$SMALL/circuit.zkey" none.wtns proof.json public.json
 said none.wtns
 expect 2 "$UZK" prove "$WORK" "$SMALL/witness-000.wtns" proof.json public.json
 
