@@ -9,7 +9,11 @@
  * trace_emit never blocks, allocates or calls the system: when every buffer waits to be written, the event is
  * dropped and counted, and the count itself goes into the file. Full buffers are handed to whoever writes
  * them (the coordinator's ring; a plain write in bench/) with trace_full_take and come back with
- * trace_full_done. Cost: some 5 ns an event. */
+ * trace_full_done. Cost: some 5 ns an event.
+ *
+ * Threads have one numbering through all kinds (`lane` of TASK, LOCK and HOLD, `detail` of TRIM, `value` of
+ * SUBMIT): 0 is the coordinator's, whatever it does is in the way of everything; others are numbered from 1.
+ * The baseline has no coordinator, so no thread 0. */
 #ifndef COORDINATOR_TRACE_H
 #define COORDINATOR_TRACE_H
 
@@ -42,24 +46,40 @@ struct trace_header {
     struct trace_device devices[TRACE_DEVICES_MAX];
 };
 
+enum {
+    TRACE_THREAD_COORDINATOR = 0,
+    TRACE_THREAD_NONE = UINT16_MAX /* the kernel's work: a read through the ring */
+};
+
 enum trace_kind {
-    TRACE_STATE,  /* index: partition entered state `detail` at time_ns; value: slot */
-    TRACE_STAGE,  /* index: partition was in device stage `detail` on lane from value until time_ns */
-    TRACE_SUBMIT, /* index: partition was handed to lane at time_ns */
+    TRACE_STATE, /* index: partition entered state `detail` (enum core_state) at time_ns; value: slot; value2:
+                    how many partitions from index on did (0 and 1: this one), so that an admission is one
+                    event */
+    TRACE_STAGE, /* index: partition was in device stage `detail` on lane from value until time_ns */
+    TRACE_SUBMIT, /* index: partition was handed to lane at time_ns by thread value */
     TRACE_SPAN,   /* the coordinator did `detail` (enum trace_span) from value until time_ns */
-    TRACE_TASK, /* a worker did task `detail` (enum trace_task) for index from value until time_ns; posted at
-                   value2 */
+    TRACE_TASK,   /* thread `lane` did task `detail` (enum trace_task) for index from value until time_ns;
+                     posted at   value2 */
     TRACE_TRIM, /* a trim ran from value until time_ns; value2: bytes handed back; detail: thread it ran on */
     TRACE_RSS,  /* time_ns: resident bytes in value; bytes reserved by the tracker in value2 */
     TRACE_LOCK, /* thread `lane` waited for the tracker's lock from value until time_ns (baseline only);
-                   index: the holder's thread, detail: what the holder did (enum trace_span) */
+                   index: the holder's thread when the wait began, detail: what that did (enum trace_span);
+                   value2: 1 + the partition it waited for, 0: for none */
     TRACE_HOLD, /* thread `lane` held the tracker's lock from value until time_ns, doing `detail` (enum
                    trace_span) */
     TRACE_CIRCUIT, /* index: circuit loaded (detail 1) or evicted (0), from value until time_ns; value2: its
                       bytes */
     TRACE_DROPPED, /* value: events dropped so far */
     TRACE_END,     /* the run ended in order at time_ns */
+    TRACE_BLOCKED, /* queued partitions could not begin because of `detail` (enum trace_blocked) from value
+                      until time_ns */
     TRACE_KINDS
+};
+
+enum trace_blocked {
+    TRACE_BLOCKED_MEMORY,    /* the memory budget or the slots */
+    TRACE_BLOCKED_LOOKAHEAD, /* enough others are between reading and a lane already */
+    TRACE_BLOCKEDS
 };
 
 enum trace_span { /* what the coordinator, or a holder of the baseline's lock, was doing */
