@@ -362,6 +362,7 @@ static void take_signals(struct run *run)
         }
         if (++run->stops > 1) {
             kill_generators(run);
+            run_setup_remove_witnesses(run);
             run_report_note(run, "stopped at once; what is proven is kept, a later run resumes behind it");
             _exit(RUN_EXIT_KILLED);
         }

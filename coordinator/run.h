@@ -88,10 +88,18 @@ struct run_sink {
                  const struct run_status *status); /* every options.tick_ns, and once at the end */
 };
 
+struct device;
+
 struct run_options {
     uint64_t tick_ns; /* 0: no ticks but the last */
     bool timing;
     const struct run_sink *sink; /* may be NULL */
+
+    /* For tests and drills, NULL and 0 otherwise: puts a device of the caller's before each one that the run
+     * has opened (cuda/device_fault.h; closing it closes both), and bounds what a submission may take. */
+    struct device *(*wrap_device)(void *context, struct device *device);
+    void *wrap_context;
+    uint64_t lane_limit_ns;
 };
 
 struct run_failure {

@@ -93,6 +93,8 @@ enum error_code ERROR_MUST_USE run_setup_open(struct run *run, struct error *err
 /* Admits the jobs and says which partitions are done already. Feeds events to the core through run_feed. */
 enum error_code ERROR_MUST_USE run_setup_admit(struct run *run, struct error *error);
 void run_setup_close(struct run *run);
+/* What witness commands have made and nobody has read: as secret as any witness. */
+void run_setup_remove_witnesses(struct run *run);
 
 /* run_report.c */
 void run_report_note(const struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));

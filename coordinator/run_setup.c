@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,7 +67,11 @@ static enum error_code look_at_circuits(struct run *run, struct error *error)
         }
     }
     const struct run_plan_machine machine = {cli_processors(), memory_available_bytes()};
-    return run_plan_make(&run->plan, config, run->loads, &machine, error);
+    enum error_code code = run_plan_make(&run->plan, config, run->loads, &machine, error);
+    for (unsigned i = 0; i < run->plan.devices_count && run->options->lane_limit_ns != 0; ++i) {
+        run->plan.devices[i].time_limit_ns = run->options->lane_limit_ns;
+    }
+    return code;
 }
 
 static void core_settings_of(const struct run *run, struct core_settings *settings,
@@ -102,6 +107,18 @@ static void core_settings_of(const struct run *run, struct core_settings *settin
                                        .lanes_count = plan->lanes_count,
                                        .circuits = circuits,
                                        .lanes = lanes};
+}
+
+/* Files that may be open at once: a slot has two outputs, or a witness command with its pipe (which takes a
+ * moment to close). The usual soft limit of 1024 is for programs that use select. */
+static void raise_file_limit(const struct run *run)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)run->plan.slots * 8 + (rlim_t)run->config->jobs_count * 4 + 128;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted && limit.rlim_cur != RLIM_INFINITY) {
+        limit.rlim_cur = limit.rlim_max == RLIM_INFINITY || wanted < limit.rlim_max ? wanted : limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* if it is too low even so, partitions fail and say so */
+    }
 }
 
 /* ---- memory ---- */
@@ -207,6 +224,9 @@ static enum error_code open_devices(struct run *run, struct error *error)
             return code;
         }
         struct device *device = wanted->kind == CONFIG_DEVICE_CPU ? &run->cpu->device : &run->sim->device;
+        if (run->options->wrap_device != NULL) {
+            device = run->options->wrap_device(run->options->wrap_context, device);
+        }
         run->devices[i].device = run->device_pointers[i] = device;
         run->devices[i].first_lane = first;
         for (unsigned j = 0; j < wanted->lanes; ++j) {
@@ -301,7 +321,10 @@ enum error_code run_setup_open(struct run *run, struct error *error)
     enum error_code code = loop_probe(error);
     code = code != ERROR_NONE ? code : take_signals(run, error);
     code = code != ERROR_NONE ? code : look_at_circuits(run, error);
-    code = code != ERROR_NONE ? code : open_core(run, error);
+    if (code == ERROR_NONE) {
+        raise_file_limit(run);
+        code = open_core(run, error);
+    }
     code = code != ERROR_NONE ? code : open_folders(run, error);
     return code != ERROR_NONE ? code : open_devices(run, error);
 }
@@ -371,14 +394,22 @@ enum error_code run_setup_admit(struct run *run, struct error *error)
     return ERROR_NONE;
 }
 
-static void close_folders(struct run *run)
+void run_setup_remove_witnesses(struct run *run)
 {
     for (size_t i = 0; run->jobs != NULL && i < run->config->jobs_count; ++i) {
         struct run_job *job = &run->jobs[i];
         if (job->witness_folder >= 0) {
             generator_folder_remove(job->journal->folder, job->witness_folder);
+            job->witness_folder = -1;
         }
-        free(job->folder_path);
+    }
+}
+
+static void close_folders(struct run *run)
+{
+    run_setup_remove_witnesses(run);
+    for (size_t i = 0; run->jobs != NULL && i < run->config->jobs_count; ++i) {
+        free(run->jobs[i].folder_path);
     }
     for (uint32_t i = 0; i < run->journals_count; ++i) {
         journal_file_close(&run->journals[i]);

@@ -25,6 +25,7 @@ struct batch {
     char order[BATCH_ENDED_MAX][64]; /* stems as they ended */
     void (*on_start)(void *context);
     void (*on_end)(void *context);
+    struct run_options options; /* tick, timing and sink are set by batch_run */
 };
 
 static char *batch_text(struct batch *batch, const char *format, const char *text)
@@ -149,7 +150,10 @@ static enum error_code batch_run(struct batch *batch)
                                   .partition_ended = batch_ended,
                                   .job_ended = batch_job_ended,
                                   .tick = batch_tick};
-    const struct run_options options = {.tick_ns = 1000000, .timing = true, .sink = &sink};
+    struct run_options options = batch->options;
+    options.tick_ns = 1000000;
+    options.timing = true;
+    options.sink = &sink;
     memset(batch->ended, 0, sizeof batch->ended);
     memset(batch->causes, 0, sizeof batch->causes);
     batch->ended_count = batch->jobs_ended = batch->timings = 0;
