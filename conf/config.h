@@ -98,8 +98,8 @@ struct config {
 
 /* Reads, expands globs, resolves paths, checks that every named file exists. On failure nothing stays
  * allocated and *error holds the first problem; further ones are appended on lines of their own while they
- * fit. A syntax error or an unknown key ends the reading. ERROR_INPUT: the file is wrong; ERROR_SYSTEM: it
- * cannot be opened. Cost: linear in the files named. */
+ * fit. A syntax error or an unknown key ends the reading. ERROR_INPUT: the file is wrong or isn't there;
+ * ERROR_SYSTEM: it cannot be opened or read. Cost: linear in the files named. */
 enum error_code config_read(struct config *config, const char *path, struct error *error) ERROR_MUST_USE;
 
 void config_free(struct config *config);

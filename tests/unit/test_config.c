@@ -528,7 +528,7 @@ static void test_not_there(void **state)
     (void)state;
     struct config config;
     struct error error;
-    assert_int_equal(config_read(&config, "/nonexistent/x.conf", &error), ERROR_SYSTEM);
+    assert_int_equal(config_read(&config, "/nonexistent/x.conf", &error), ERROR_INPUT);
     assert_string_equal(error.text,
                         "/nonexistent/x.conf: cannot open the configuration: No such file or directory");
     assert_int_equal(config_read(&config, "/", &error), ERROR_INPUT);
