@@ -2,6 +2,7 @@
 
 #include "conf/check.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ enum error_code error_set_errno(struct error *error, int errno_value, const char
         snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
                  strerror_r(errno_value, reason, sizeof reason));
     }
-    error->code = ERROR_SYSTEM;
-    return ERROR_SYSTEM;
+    error->code = errno_value == ENOENT || errno_value == ENOTDIR ? ERROR_INPUT : ERROR_SYSTEM;
+    return error->code;
 }
 
 const char *error_code_name(enum error_code code)

@@ -33,7 +33,8 @@ struct error {
 enum error_code error_set(struct error *error, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As error_set, with ": " and the text of errno_value behind the message. */
+/* As error_set, with ": " and the text of errno_value behind the message. The code is ERROR_INPUT for a name that is no
+ * file's (ENOENT, ENOTDIR), since that is the user's mistake and not a refusal, and ERROR_SYSTEM for the rest. */
 enum error_code error_set_errno(struct error *error, int errno_value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

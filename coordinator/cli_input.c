@@ -67,11 +67,7 @@ static enum error_code input_read(struct cli_input *input, int fd, const char *p
 
 enum error_code cli_input_refused(struct error *error, int errno_value, const char *path)
 {
-    error_set_errno(error, errno_value, "%s: cannot open", path);
-    if (errno_value == ENOENT || errno_value == ENOTDIR) {
-        error->code = ERROR_INPUT; /* a name that is no file's is the user's mistake, not a refusal */
-    }
-    return error->code;
+    return error_set_errno(error, errno_value, "%s: cannot open", path);
 }
 
 enum error_code cli_input_open(struct cli_input *input, const char *path, size_t size_max,

@@ -22,7 +22,8 @@ struct batch {
     unsigned ended_count, jobs_ended;
     enum core_state ended[BATCH_JOBS_MAX][BATCH_INPUTS_MAX]; /* by job and input */
     enum core_cause causes[BATCH_JOBS_MAX][BATCH_INPUTS_MAX];
-    char order[BATCH_ENDED_MAX][64]; /* stems as they ended */
+    unsigned proved_count;
+    char proved[BATCH_ENDED_MAX][64]; /* stems in the order in which the device was done with them */
     void (*on_start)(void *context);
     void (*on_end)(void *context);
     struct run_options options; /* tick, timing and sink are set by batch_run */
@@ -89,7 +90,13 @@ static void batch_note(void *context, const char *text)
 static void batch_timing(void *context, const char *text)
 {
     struct batch *batch = context;
+    const char *stem = strstr(text, "partition=");
+    assert_non_null(stem);
     batch->timings += strncmp(text, "GPU_TIMING ", 11) == 0 || strncmp(text, "FIN_TIMING ", 11) == 0;
+    if (strncmp(text, "GPU_TIMING ", 11) == 0) {
+        char *place = batch->proved[batch->proved_count++ % BATCH_ENDED_MAX];
+        assert_int_equal(sscanf(stem, "partition=%63s", place), 1);
+    }
 }
 
 static void batch_ended(void *context, const struct run_ended *ended)
@@ -156,7 +163,7 @@ static enum error_code batch_run(struct batch *batch)
     options.sink = &sink;
     memset(batch->ended, 0, sizeof batch->ended);
     memset(batch->causes, 0, sizeof batch->causes);
-    batch->ended_count = batch->jobs_ended = batch->timings = 0;
+    batch->ended_count = batch->proved_count = batch->jobs_ended = batch->timings = 0;
     batch->notes[0] = 0;
     return run_batch(&batch->config, &options, &batch->result, &batch->error);
 }

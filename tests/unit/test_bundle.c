@@ -55,7 +55,7 @@ static void a_missing_proof_is_named(void **state)
     (void)state;
     unlink(shell_path("votes.bundle.json"));
     unlink(shell_path("third.public.json"));
-    assert_int_equal(make(&bundle), ERROR_SYSTEM);
+    assert_int_equal(make(&bundle), ERROR_INPUT);
     assert_non_null(strstr(bundle.error.text, "third.public.json"));
     assert_int_equal(shell_entries(shell_folder), 5);
     assert_int_equal(mkdir(shell_path("third.public.json"), 0777), 0);

@@ -104,8 +104,8 @@ static void all_or_none(void **state)
     struct error error;
     put("a", "old");
     const struct cli_output_file missing[] = {file_of(in("a"), "new"), file_of(in("none/b"), "new")};
-    assert_int_equal(cli_output_check(missing, 2, &error), ERROR_SYSTEM);
-    assert_int_equal(cli_output_write(missing, 2, &error), ERROR_SYSTEM);
+    assert_int_equal(cli_output_check(missing, 2, &error), ERROR_INPUT);
+    assert_int_equal(cli_output_write(missing, 2, &error), ERROR_INPUT);
     assert_non_null(strstr(error.text, "none/b"));
     holds("a", "old");
     assert_int_equal(entries(), 1);

@@ -200,7 +200,7 @@ static void what_cannot_start_is_named(void **state)
         while (!step(&bench)) {
         }
         bench_close(&bench);
-        assert_int_equal(generator.code, ERROR_SYSTEM);
+        assert_int_equal(generator.code, ERROR_INPUT);
         assert_non_null(strstr(generator.error.text, missing ? "/nowhere/in.json" : "/nowhere/program"));
         assert_non_null(strstr(generator.error.text, "No such file"));
     }

@@ -308,7 +308,7 @@ static void test_files(void **state)
     struct json_public publics;
     struct proof proof;
     struct error error;
-    assert_int_equal(json_read_public(&publics, "/nonexistent/public.json", &error), ERROR_SYSTEM);
+    assert_int_equal(json_read_public(&publics, "/nonexistent/public.json", &error), ERROR_INPUT);
     assert_string_equal(error.text, "/nonexistent/public.json: cannot open it: No such file or directory");
     assert_int_equal(json_read_proof(&proof, "/", &error), ERROR_SYSTEM);
     assert_string_equal(error.text, "/: reading failed: Is a directory");

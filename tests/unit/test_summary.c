@@ -29,8 +29,9 @@ static struct run_result result_good(void)
     return result;
 }
 
-/* The caller frees it. */
-static char *printed(const struct run_result *result, unsigned width)
+/* The caller frees it. Not inlined: gcc 12 would take the stream's hold on &text for a use of it after its
+ * life. */
+static __attribute__((noinline)) char *printed(const struct run_result *result, unsigned width)
 {
     char *text = NULL;
     size_t length = 0;
@@ -116,13 +117,15 @@ static void reasons_wrap_between_words(void **state)
     }
     char *text = printed(&result, 50);
     unsigned words = 0;
-    char *rest = strstr(text, "Failed\n");
-    assert_non_null(rest);
-    for (char *line = strtok(rest, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        assert_true(strlen(line) <= 50);
-        for (const char *at = line; (at = strstr(at, "word")) != NULL; at++) {
-            words++;
+    const char *line = strstr(text, "Failed\n");
+    assert_non_null(line);
+    while (*line != '\0') {
+        const size_t length = strcspn(line, "\n");
+        assert_true(length <= 50);
+        for (size_t at = 0; at + 4 <= length; at++) {
+            words += strncmp(line + at, "word", 4) == 0;
         }
+        line += length + (line[length] == '\n');
     }
     assert_int_equal(words, 34);
     free(text);

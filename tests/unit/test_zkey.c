@@ -76,7 +76,7 @@ static void what_cannot_be_opened(void **state)
     (void)state;
     struct zkey key;
     struct error error;
-    assert_int_equal(zkey_open(&key, "/nonexistent/k.zkey", &error), ERROR_SYSTEM);
+    assert_int_equal(zkey_open(&key, "/nonexistent/k.zkey", &error), ERROR_INPUT);
     assert_string_equal(error.text,
                         "/nonexistent/k.zkey: cannot open the proving key: No such file or directory");
     assert_int_equal(zkey_open(&key, UZK_TEST_DATA, &error), ERROR_INPUT);
