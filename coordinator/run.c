@@ -545,6 +545,7 @@ static void take_timers(struct run *run)
         const struct core_event event = {.kind = CORE_EVENT_TIMER};
         push(run, &event);
         feed_all(run);
+        now_ns = loop_now_ns(); /* the core's time has moved on */
     }
     if (now_ns >= run->tick_ns) {
         run_report_tick(run, now_ns);

@@ -102,8 +102,6 @@ static void batch_timing(void *context, const char *text)
 static void batch_ended(void *context, const struct run_ended *ended)
 {
     struct batch *batch = context;
-    snprintf(batch->order[batch->ended_count % BATCH_ENDED_MAX], sizeof batch->order[0], "%.60s",
-             ended->stem);
     ++batch->ended_count;
     for (size_t i = 0; i < batch->config.jobs_count; ++i) {
         for (size_t j = 0; j < batch->jobs[i].inputs_count; ++j) {
