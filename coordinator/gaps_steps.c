@@ -136,9 +136,22 @@ static int compare_intervals(const void *left_interval, const void *right_interv
 
 void gaps_intervals_build(struct gaps_intervals *intervals)
 {
-    if (intervals->count > 0) {
-        qsort(intervals->list, intervals->count, sizeof *intervals->list, compare_intervals);
+    if (intervals->count == 0) {
+        return;
     }
+    qsort(intervals->list, intervals->count, sizeof *intervals->list, compare_intervals);
+    size_t kept = 0;
+    for (size_t i = 0; i < intervals->count; i++) {
+        struct gaps_interval interval = intervals->list[i];
+        const struct gaps_interval *last = kept > 0 ? &intervals->list[kept - 1] : NULL;
+        if (last != NULL && last->key == interval.key && last->end_ns > interval.begin_ns) {
+            interval.begin_ns = last->end_ns;
+        }
+        if (interval.begin_ns < interval.end_ns) {
+            intervals->list[kept++] = interval;
+        }
+    }
+    intervals->count = kept;
 }
 
 void gaps_intervals_free(struct gaps_intervals *intervals)

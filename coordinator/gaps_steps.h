@@ -71,6 +71,7 @@ struct gaps_intervals {
 };
 
 bool gaps_intervals_add(struct gaps_intervals *intervals, const struct gaps_interval *interval);
+/* Sorts. Intervals of one key that overlap, as no sound trace has them, are cut short at their beginning. */
 void gaps_intervals_build(struct gaps_intervals *intervals);
 void gaps_intervals_free(struct gaps_intervals *intervals);
 
