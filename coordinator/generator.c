@@ -216,7 +216,8 @@ void generator_start(struct generator *generator, struct crew *crew, uint32_t ki
     snprintf(generator->witness, sizeof generator->witness, "%s/%s/%s%s", request->folder, folder_name,
              request->stem, witness_suffix);
     generator->step = GENERATOR_SPAWNING;
-    const struct worker_task task = {spawn_task, generator, kind, slot};
+    const struct worker_task task = {
+        .function = spawn_task, .argument = generator, .kind = kind, .index = slot};
     crew_post(crew, WORKER_SHORT, &task);
 }
 

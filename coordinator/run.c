@@ -56,7 +56,8 @@ static struct slot *slot_at(struct run *run, uint32_t number)
 static void post(struct run *run, enum worker_length length, worker_function *function, void *argument,
                  enum run_task kind, uint32_t index)
 {
-    const struct worker_task task = {function, argument, kind, index};
+    const struct worker_task task = {
+        .function = function, .argument = argument, .kind = kind, .index = index};
     crew_post(&run->crew, length, &task);
 }
 

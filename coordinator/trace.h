@@ -119,6 +119,7 @@ struct trace {
     uint32_t taken;   /* buffers ever handed out for writing, in order */
     uint32_t done;    /* buffers ever written */
     uint64_t dropped;
+    uint64_t dropped_told; /* of them, in the file */
     uint64_t emitted;
 };
 

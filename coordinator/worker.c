@@ -1,12 +1,16 @@
 #include "coordinator/worker.h"
 
 #include "conf/check.h"
+#include "coordinator/loop.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+/* Beside those for short tasks: one for long ones, one that trims. */
+enum { OTHER_THREADS = 2 };
 
 /* A task without a function tells the thread to end. */
 static uint64_t ring_capacity(uint32_t tasks_max)
@@ -20,7 +24,7 @@ static uint64_t ring_capacity(uint32_t tasks_max)
 
 size_t crew_arena_bytes(const struct crew_settings *settings)
 {
-    size_t threads = settings->short_threads + 1u;
+    size_t threads = settings->short_threads + (size_t)OTHER_THREADS;
     size_t ring = arena_bytes_for(ring_capacity(settings->tasks_max), sizeof(struct worker_task));
     return arena_bytes_for(threads, sizeof(struct worker)) + 2 * threads * ring;
 }
@@ -47,7 +51,10 @@ static void *worker_main(void *argument)
         if (task.function == NULL) {
             return NULL;
         }
+        task.thread = worker->number;
+        task.begin_ns = loop_now_ns();
         task.function(task.argument);
+        task.end_ns = loop_now_ns();
         bool pushed = spsc_push(&worker->done, &task);
         CHECK(pushed);
         ring_bell(worker->crew->doorbell);
@@ -90,8 +97,8 @@ static enum error_code worker_start(struct worker *worker, struct error *error)
 enum error_code crew_open(struct crew *crew, struct arena *arena, const struct crew_settings *settings,
                           struct error *error)
 {
-    unsigned threads = settings->short_threads + 1;
-    CHECK(threads >= 2 && threads <= WORKER_THREADS_MAX && settings->tasks_max > 0);
+    unsigned threads = settings->short_threads + OTHER_THREADS;
+    CHECK(settings->short_threads > 0 && threads <= WORKER_THREADS_MAX && settings->tasks_max > 0);
     memset(crew, 0, sizeof *crew);
     crew->tasks_max = settings->tasks_max;
     crew->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -103,6 +110,7 @@ enum error_code crew_open(struct crew *crew, struct arena *arena, const struct c
     for (; crew->threads < threads; ++crew->threads) {
         struct worker *worker = &crew->workers[crew->threads];
         worker->crew = crew;
+        worker->number = crew->threads + 1;
         spsc_init(&worker->todo, arena_take(arena, capacity, sizeof(struct worker_task)), capacity,
                   sizeof(struct worker_task));
         spsc_init(&worker->done, arena_take(arena, capacity, sizeof(struct worker_task)), capacity,
@@ -137,15 +145,17 @@ uint32_t crew_pending(const struct crew *crew)
 void crew_post(struct crew *crew, enum worker_length length, const struct worker_task *task)
 {
     CHECK(task->function != NULL && crew_pending(crew) < crew->tasks_max);
-    struct worker *worker = &crew->workers[0];
+    struct worker *worker = &crew->workers[length == WORKER_TRIM ? crew->threads - 1 : 0];
     if (length == WORKER_SHORT) {
         worker = &crew->workers[1];
-        for (unsigned i = 2; i < crew->threads; ++i) {
+        for (unsigned i = 2; i < crew->threads - 1; ++i) {
             worker = crew->workers[i].posted < worker->posted ? &crew->workers[i] : worker;
         }
     }
+    struct worker_task posted = *task;
+    posted.posted_ns = loop_now_ns();
     ++worker->posted;
-    hand_over(worker, task);
+    hand_over(worker, &posted);
 }
 
 bool crew_take(struct crew *crew, struct worker_task *task)

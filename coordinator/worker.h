@@ -1,9 +1,9 @@
 /* worker.h - threads that do for the coordinator what takes long or may block.
  *
- * A crew owns one thread for long tasks (loading a circuit takes seconds) and some for short ones (checking a
- * witness, assembling a proof, starting a program), so that the short never wait for the long. A task is a
- * function and its argument. Handing over an argument hands over what it points to: until the task is taken
- * back with crew_take the coordinator touches none of it.
+ * A crew owns one thread for long tasks (loading a circuit takes seconds), some for short ones (checking a
+ * witness, assembling a proof, starting a program), and one that only trims, so that the short never wait for
+ * the long and neither for a trim. A task is a function and its argument. Handing over an argument hands over
+ * what it points to: until the task is taken back with crew_take the coordinator touches none of it.
  *
  * crew_post and crew_take belong to the coordinator's thread; they neither block nor allocate. Each direction
  * of each thread is a ring with one producer and one consumer, so there is no lock. crew.doorbell becomes
@@ -24,7 +24,7 @@
 
 enum { WORKER_THREADS_MAX = 16 };
 
-enum worker_length { WORKER_SHORT, WORKER_LONG };
+enum worker_length { WORKER_SHORT, WORKER_LONG, WORKER_TRIM };
 
 typedef void worker_function(void *argument);
 
@@ -33,10 +33,15 @@ struct worker_task {
     void *argument;
     uint32_t kind;  /* the caller's, to tell tasks apart when they come back */
     uint32_t index; /* likewise */
+
+    uint32_t
+        thread; /* which one did it, from 1 on; this and the times are set by the crew, CLOCK_MONOTONIC */
+    uint64_t posted_ns, begin_ns, end_ns;
 };
 
 struct worker {
     struct crew *crew;
+    uint32_t number; /* from 1 on: 0 is the coordinator */
     pthread_t thread;
     int doorbell;
     uint32_t posted; /* not taken back yet; the coordinator's */
@@ -46,7 +51,7 @@ struct worker {
 
 struct crew {
     int doorbell;
-    unsigned threads; /* worker 0 is the one for long tasks */
+    unsigned threads; /* worker 0 is the one for long tasks, the last one trims */
     uint32_t tasks_max;
     unsigned next; /* whose done ring crew_take looks at */
     struct worker *workers;

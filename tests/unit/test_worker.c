@@ -63,7 +63,8 @@ static void every_task_comes_back(void **state)
         for (unsigned round = 1; round <= 50; ++round) {
             memset(items, 0, sizeof items);
             for (uint32_t i = 0; i < TASKS; ++i) {
-                const struct worker_task task = {run_item, &items[i], i % 5, i};
+                const struct worker_task task = {
+                    .function = run_item, .argument = &items[i], .kind = i % 5, .index = i};
                 crew_post(&shop.crew, i % 7 == 0 ? WORKER_LONG : WORKER_SHORT, &task);
             }
             assert_int_equal(crew_pending(&shop.crew), TASKS);
@@ -90,11 +91,43 @@ static void short_tasks_pass_a_long_one(void **state)
     (void)state;
     sem_init(&gate, 0, 0);
     shop_open(&shop, 1);
-    crew_post(&shop.crew, WORKER_LONG, &(struct worker_task){run_item, &slow, 0, 0});
-    crew_post(&shop.crew, WORKER_SHORT, &(struct worker_task){run_item, &quick, 0, 1});
+    crew_post(&shop.crew, WORKER_LONG,
+              &(struct worker_task){.function = run_item, .argument = &slow, .kind = 0, .index = 0});
+    crew_post(&shop.crew, WORKER_SHORT,
+              &(struct worker_task){.function = run_item, .argument = &quick, .kind = 0, .index = 1});
     assert_int_equal(next(&shop).index, 1); /* the long one still waits: else this never returns */
     sem_post(&gate);
     assert_int_equal(next(&shop).index, 0);
+    shop_close(&shop);
+    sem_destroy(&gate);
+}
+
+static void a_trim_delays_nobody(void **state)
+{
+    struct shop shop;
+    sem_t gate;
+    struct item trim = {0, &gate}, others[2] = {{0, NULL}, {0, NULL}};
+    (void)state;
+    sem_init(&gate, 0, 0);
+    shop_open(&shop, 1);
+    crew_post(&shop.crew, WORKER_TRIM,
+              &(struct worker_task){.function = run_item, .argument = &trim, .kind = 0, .index = 9});
+    crew_post(&shop.crew, WORKER_SHORT,
+              &(struct worker_task){.function = run_item, .argument = &others[0], .kind = 0, .index = 0});
+    crew_post(&shop.crew, WORKER_LONG,
+              &(struct worker_task){.function = run_item, .argument = &others[1], .kind = 0, .index = 1});
+    bool seen[2] = {false, false};
+    for (unsigned i = 0; i < 2; ++i) {
+        struct worker_task task = next(&shop);
+        assert_true(task.index < 2 && !seen[task.index]);
+        seen[task.index] = true;
+        assert_true(task.posted_ns <= task.begin_ns && task.begin_ns <= task.end_ns);
+        assert_int_equal(task.thread, task.index == 1 ? 1 : 2);
+    }
+    sem_post(&gate);
+    struct worker_task task = next(&shop);
+    assert_int_equal(task.index, 9);
+    assert_int_equal(task.thread, 3);
     shop_close(&shop);
     sem_destroy(&gate);
 }
@@ -104,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_comes_back),
         cmocka_unit_test(short_tasks_pass_a_long_one),
+        cmocka_unit_test(a_trim_delays_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
