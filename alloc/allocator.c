@@ -77,6 +77,12 @@ static const char *allocator_find_library(const struct allocator *allocator)
              * replaced. */
             return *library;
         }
+        /* jemalloc wants more thread-local storage than a library gets that comes late; preloaded, it is in
+         * time. */
+        const char *reason = dlerror();
+        if (reason != NULL && strstr(reason, "static TLS") != NULL) {
+            return *library;
+        }
     }
     return NULL;
 }
