@@ -48,11 +48,11 @@ no_leftovers out
 echo "$runs runs"
 
 # A torn record at the journal's end costs that record only.
-cksum out/*.json >before
+cksum out/*.json | sort >before
 size=$(wc -c <out/.uzk.journal)
 truncate -s $((size - 3)) out/.uzk.journal
 expect 0 "$UZK" run batch.conf
-cksum out/*.json >after
+cksum out/*.json | sort >after
 [ "$(comm -13 before after | wc -l)" -le 2 ] || fail "more than one proof was made again"
 # A proof that is gone, or was cut short behind our back, is made again; so is one whose witness has changed.
 rm out/w-005.proof.json
@@ -62,6 +62,5 @@ cp "$SMALL/witness-003.wtns" many/w-007.wtns
 expect 0 "$UZK" run batch.conf
 judge_folder "$SMALL/vkey.json" out "$WORK/many" $total
 cksum out/*.json | sort >last
-sort after >sorted
-changed=$(comm -13 sorted last | sed 's/.*out.//; s/\..*//' | sort -u | tr '\n' ' ')
+changed=$(comm -13 after last | sed 's/.*out.//; s/\..*//' | sort -u | tr '\n' ' ')
 [ "$changed" = "w-005 w-006 w-007 " ] || fail "made again: $changed"
