@@ -5,6 +5,7 @@
 #include "coordinator/cli_input.h"
 #include "coordinator/journal_codec.h"
 #include "coordinator/json_read.h"
+#include "coordinator/trace_read.h"
 #include "groth16/binfile.h"
 #include "groth16/wtns.h"
 #include "groth16/zkey.h"
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 static const char description[] = "Tells what a file holds: a proving key (.zkey), a witness (.wtns), the "
-                                  "journal of an output folder, a proof, "
+                                  "trace of a run, the journal of an output folder, a proof, "
                                   "public values or a verification key (.json).\v"
                                   "The kind of file is recognised by its content, whatever its name. Exit "
                                   "code: 0 the file is sound as far as "
@@ -343,6 +344,18 @@ static enum error_code inspect_json(const struct specimen *specimen, const struc
     return code;
 }
 
+static enum error_code inspect_trace(const struct specimen *specimen, struct error *error)
+{
+    struct trace_read read;
+    title(specimen, "the trace of a run");
+    enum error_code code = trace_read_open(&read, specimen->path, error);
+    if (code == ERROR_NONE) {
+        trace_read_print(&read);
+        trace_read_close(&read);
+    }
+    return code;
+}
+
 /* Journals and JSON, which are read whole. */
 static enum error_code inspect_small(const struct specimen *specimen, struct error *error)
 {
@@ -362,10 +375,10 @@ static enum error_code inspect_small(const struct specimen *specimen, struct err
     } else if (blank < input.size && (input.bytes[blank] == '{' || input.bytes[blank] == '[')) {
         code = inspect_json(specimen, &input, error);
     } else {
-        code =
-            error_set(error, ERROR_INPUT,
-                      "%s: is no proving key, witness, journal, proof, public values or verification key%s",
-                      specimen->path, specimen->size == 0 ? "; it is empty" : "");
+        code = error_set(
+            error, ERROR_INPUT,
+            "%s: is no proving key, witness, trace, journal, proof, public values or verification key%s",
+            specimen->path, specimen->size == 0 ? "; it is empty" : "");
     }
     cli_input_close(&input);
     return code;
@@ -390,6 +403,10 @@ static enum error_code inspect(struct specimen *specimen, struct error *error)
         if (memcmp(specimen->head, kinds[index].magic, 4) == 0) {
             return inspect_container(specimen, &kinds[index], error);
         }
+    }
+    if (got >= (ssize_t)strlen(TRACE_MAGIC) &&
+        memcmp(specimen->head, TRACE_MAGIC, strlen(TRACE_MAGIC)) == 0) {
+        return inspect_trace(specimen, error);
     }
     return inspect_small(specimen, error);
 }

@@ -2,6 +2,7 @@
 #include "coordinator/cli.h"
 #include "coordinator/command_check.h"
 #include "coordinator/command_devices.h"
+#include "coordinator/command_explain.h"
 #include "coordinator/command_inspect.h"
 #include "coordinator/command_prove.h"
 #include "coordinator/command_run.h"
@@ -17,7 +18,8 @@ static const struct cli_command commands[] = {
      command_verify},
     {"run", "CONF", "the batch of proofs that a configuration describes", command_run},
     {"check", "CONF", "all that is wrong with a configuration and its inputs", command_check},
-    {"inspect", "FILE", "what a key, witness, journal, proof holds", command_inspect},
+    {"inspect", "FILE", "what a key, witness, trace, journal, proof holds", command_inspect},
+    {"explain", "TRACE", "why the devices of a traced run were idle", command_explain},
     {"devices", "", "what can prove here", command_devices},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
