@@ -118,6 +118,7 @@ struct core *core_init(void *memory, const struct core_settings *settings)
     core->lookahead = settings->lookahead;
     core->generators_max = settings->generators_max;
     core->attempts_max = settings->attempts_max;
+    trim_policy_init(&core->trim, &settings->trim);
     core->effects_capacity = effects_capacity_of(settings);
     core->ending.head = core->closing.head = core->doomed.head = CORE_NONE;
     core->ending.tail = core->closing.tail = core->doomed.tail = CORE_NONE;
@@ -197,6 +198,7 @@ static void on_start(struct core *core)
 {
     CHECK(!core->started);
     core->started = 1;
+    trim_policy_start(&core->trim, core->now_ns);
     if (core->stopping) {
         scheduler_doom_all(core, CORE_CAUSE_STOPPED);
     }
@@ -410,6 +412,16 @@ static void on_bundled(struct core *core, const struct core_event *event)
     }
 }
 
+static void on_trimmed(struct core *core, const struct core_event *event)
+{
+    if (is_expected(core, core->trim_generation, event->generation, core->trim.running)) {
+        core->trims++;
+        core->trim_ns += event->ns;
+        core->trim_bytes += event->bytes;
+        trim_policy_done(&core->trim, core->now_ns);
+    }
+}
+
 static void serve_timer(struct core *core, uint32_t id)
 {
     if (id < core->jobs_max) {
@@ -438,6 +450,20 @@ static void on_timer(struct core *core)
     }
 }
 
+/* After everything that a dispatch can come from. At the end of the run memory goes back anyway; only inline
+ * trims after the last partition as well, as the fault does that it stands for. */
+static void run_trim(struct core *core)
+{
+    bool ending = core->stopping || core->jobs_closed == core->jobs_count;
+    if (ending && core->trim.kind != TRIM_POLICY_INLINE) {
+        trim_policy_forget(&core->trim);
+    }
+    if (trim_policy_begin(&core->trim, core->now_ns)) {
+        core_next(&core->trim_generation);
+        core_emit(core, CORE_EFFECT_TRIM, 0)->generation = core->trim_generation;
+    }
+}
+
 /* When every job is closed and every operation has answered, but for silent lanes, the circuits go, and it is
  * done. */
 static void finish(struct core *core)
@@ -446,7 +472,7 @@ static void finish(struct core *core)
         return;
     }
     residency_evict_idle(core);
-    if (core->loading == 0 && core->evicting == 0) {
+    if (core->loading == 0 && core->evicting == 0 && !core->trim.running) {
         core_emit(core, CORE_EFFECT_DRAINED, 0);
         core->drained = 1;
     }
@@ -486,6 +512,15 @@ static void dispatch(struct core *core, const struct core_event *event)
     case CORE_EVENT_TIMER:
         on_timer(core);
         break;
+    case CORE_EVENT_FREED:
+        trim_policy_freed(&core->trim, core->now_ns, event->bytes);
+        break;
+    case CORE_EVENT_PRESSURE:
+        trim_policy_pressure(&core->trim, core->now_ns);
+        break;
+    case CORE_EVENT_TRIMMED:
+        on_trimmed(core, event);
+        break;
     case CORE_EVENT_STOP:
         on_stop(core);
         break;
@@ -503,9 +538,13 @@ void core_step(struct core *core, uint64_t now_ns, const struct core_event *even
     core->effects_head = core->effects_count = 0;
     dispatch(core, event);
     if (core->started && !core->drained) {
+        if (SIM_PLANTED_BUG == 5) {
+            run_trim(core);
+        }
         scheduler_pump(core);
         tracker_pump(core);
         scheduler_run(core);
+        run_trim(core);
         finish(core);
     }
 }
@@ -518,7 +557,8 @@ uint64_t core_deadline_ns(const struct core *core)
     if (core->doomed.head != CORE_NONE || tracker_pending(core)) {
         return core->now_ns;
     }
-    return timers_next_ns(&core->timers);
+    uint64_t timer_ns = timers_next_ns(&core->timers), trim_ns = trim_policy_due_ns(&core->trim);
+    return timer_ns < trim_ns ? timer_ns : trim_ns;
 }
 
 /* ---- Questions ---- */
@@ -537,7 +577,15 @@ void core_counts(const struct core *core, struct core_counts *counts)
     counts->self_check_failures = core->self_check_failures;
     counts->loads = core->loads;
     counts->evictions = core->evictions;
+    counts->trims = core->trims;
+    counts->trim_ns = core->trim_ns;
+    counts->trim_bytes = core->trim_bytes;
     counts->lanes_quarantined = core->lanes_quarantined;
+}
+
+enum core_blocked core_blocked(const struct core *core)
+{
+    return core->blocked;
 }
 
 uint64_t core_device_busy_ns(const struct core *core, uint32_t device, uint64_t now_ns)

@@ -27,6 +27,11 @@
  * partition begins again in another slot. If silent lanes hold what queued partitions need and nothing else
  * is left to wait for, those fail with CORE_CAUSE_DEVICE.
  *
+ * Trims: the core is told what was freed and when memory is short, and asks for a trim as its policy says
+ * (trim_policy.h), as the last effect of a step but for evictions at the very end: nothing
+ * that can go on waits for one. Once the run stops or
+ * every job is closed none begins any more, but DRAINED waits for the one that runs.
+ *
  * Cost: core_step is O(log n) in the number of partitions and jobs, whatever is queued, plus O(slots + lanes
  * + circuits) when a deadline passes, lanes are lost or the run stops. ADMIT is linear in the job's
  * partitions. Ends of many partitions at once are spread over steps: core_deadline_ns then asks for a TIMER
@@ -35,6 +40,7 @@
 #define COORDINATOR_CORE_H
 
 #include "conf/error.h"
+#include "coordinator/trim_policy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,6 +100,9 @@ enum core_event_kind {
     CORE_EVENT_BUNDLED,   /* job, generation, code */
     CORE_EVENT_TIMER,     /* the time asked for with core_deadline_ns has come; spurious ones are harmless.
                              Deadlines     are looked at only here, so feed what has completed before it */
+    CORE_EVENT_FREED,     /* bytes: went back to the allocator, or to the pool, since the last one */
+    CORE_EVENT_PRESSURE,  /* the system says that memory is short */
+    CORE_EVENT_TRIMMED,   /* generation, bytes, ns: so much went back to the system and it took so long */
     CORE_EVENT_STOP,      /* finish what is on a lane or later, cancel the rest */
     CORE_EVENTS
 };
@@ -115,6 +124,7 @@ struct core_event {
     uint32_t generation;
     enum error_code code;
     bool sticky;
+    uint64_t bytes, ns;
     struct core_job_request job; /* CORE_EVENT_ADMIT */
 };
 
@@ -138,6 +148,7 @@ enum core_effect_kind {
                                failed  (all partitions done, yet FAILED with cause WRITE); no answer */
     CORE_EFFECT_QUARANTINE, /* lane, the partition that was on it: it stayed silent, or its device is lost;
                                for the log */
+    CORE_EFFECT_TRIM,       /* hand free memory back to the system; answer TRIMMED */
     CORE_EFFECT_DRAINED,    /* nothing is left to do; once, last */
     CORE_EFFECTS
 };
@@ -174,6 +185,7 @@ struct core_settings {
     uint32_t generators_max; /* witness commands at once */
     uint32_t attempts_max;   /* submissions of one partition before CORE_CAUSE_DEVICE, 1 to 255 */
     uint64_t memory_bytes;   /* budget for circuits and slots together */
+    struct trim_policy_settings trim;
     uint32_t circuits_count;
     uint32_t lanes_count;
     const struct core_circuit_settings *circuits; /* copied */
@@ -192,7 +204,14 @@ struct core_counts {
     uint64_t retries;
     uint64_t self_check_failures;
     uint64_t loads, evictions;
+    uint64_t trims, trim_ns, trim_bytes; /* those that are done, and what they took and handed back in all */
     uint32_t lanes_quarantined;
+};
+
+enum core_blocked {                      /* why no queued partition begins now */
+                    CORE_BLOCKED_NOT,    /* nothing is queued, or its circuit or witness command is awaited */
+                    CORE_BLOCKED_MEMORY, /* the budget, or the slots */
+                    CORE_BLOCKED_LOOKAHEAD, /* enough others are between reading and a lane */
 };
 
 struct core;
@@ -214,6 +233,9 @@ bool core_effect_take(struct core *core, struct core_effect *effect);
 uint64_t core_deadline_ns(const struct core *core);
 
 void core_counts(const struct core *core, struct core_counts *counts);
+
+/* As the last step left it. */
+enum core_blocked core_blocked(const struct core *core);
 
 /* One device's time with at least one submission on its lanes, from START until now_ns. */
 uint64_t core_device_busy_ns(const struct core *core, uint32_t device, uint64_t now_ns);

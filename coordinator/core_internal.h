@@ -160,6 +160,10 @@ struct core {
     uint64_t self_check_failures;
     uint64_t loads;
     uint64_t evictions;
+    uint64_t trims, trim_ns, trim_bytes;
+    struct trim_policy trim;
+    uint32_t trim_generation;
+    uint32_t blocked; /* enum core_blocked */
     uint32_t jobs_max, partitions_max, slots_count, lanes_count, devices_count, circuits_count;
     uint32_t lookahead, generators_max, attempts_max;
     uint32_t jobs_count, partitions_count;
@@ -185,7 +189,7 @@ struct core {
 
 /* tests/sim builds the core with one of its rules broken, to see that the simulator notices: 1 ignores job
  * deadlines in the order, 2 keeps the slot of a silent lane that answers, 3 never evicts, 4 takes an answer
- * twice. */
+ * twice, 5 trims before it dispatches. */
 #ifndef SIM_PLANTED_BUG
 #define SIM_PLANTED_BUG 0
 #endif

@@ -45,6 +45,24 @@ static void feed_all(struct run *run)
     }
 }
 
+/* ---- trims ---- */
+
+static void end_trim(struct run *run)
+{
+    const struct trim *trim = &run->trim;
+    const struct core_event event = {.kind = CORE_EVENT_TRIMMED,
+                                     .generation = trim->generation,
+                                     .bytes = trim_bytes(trim),
+                                     .ns = trim->end_ns - trim->begin_ns};
+    push(run, &event);
+}
+
+static void tell_freed(struct run *run, uint64_t bytes)
+{
+    const struct core_event event = {.kind = CORE_EVENT_FREED, .bytes = bytes};
+    push(run, &event);
+}
+
 /* ---- effects ---- */
 
 static struct slot *slot_at(struct run *run, uint32_t number)
@@ -202,6 +220,17 @@ static void carry_bundle(struct run *run, const struct core_effect *effect)
     post(run, WORKER_LONG, bundle_write, &job->bundle, RUN_BUNDLE, effect->index);
 }
 
+static void carry_trim(struct run *run, const struct core_effect *effect)
+{
+    run->trim.generation = effect->generation;
+    if (run->config->trim_policy == CONFIG_TRIM_INLINE) { /* the fault itself: everything waits for it */
+        trim_run(&run->trim);
+        end_trim(run);
+        return;
+    }
+    post(run, WORKER_TRIM, trim_run, &run->trim, RUN_TRIM, 0);
+}
+
 static void note_quarantine(const struct run *run, const struct core_effect *effect)
 {
     const struct run_lane *lane = &run->lanes[effect->lane];
@@ -249,6 +278,9 @@ static void carry(struct run *run, uint64_t now_ns, const struct core_effect *ef
         break;
     case CORE_EFFECT_QUARANTINE:
         note_quarantine(run, effect);
+        break;
+    case CORE_EFFECT_TRIM:
+        carry_trim(run, effect);
         break;
     case CORE_EFFECT_DRAINED:
         run->drained = true;
@@ -314,6 +346,7 @@ static void complete_task(struct run *run, const struct worker_task *task)
                run->loads[task->index].code);
         break;
     case RUN_EVICT:
+        tell_freed(run, run->loads[task->index].sizes.resident_bytes);
         answer(run, CORE_EVENT_EVICTED, task->index, run->loads[task->index].generation, ERROR_NONE);
         break;
     case RUN_SPAWN:
@@ -334,6 +367,9 @@ static void complete_task(struct run *run, const struct worker_task *task)
     case RUN_BUNDLE:
         answer(run, CORE_EVENT_BUNDLED, task->index, run->jobs[task->index].bundle.generation,
                run->jobs[task->index].bundle.code);
+        break;
+    case RUN_TRIM:
+        end_trim(run);
         break;
     }
 }

@@ -13,6 +13,7 @@
 #include "coordinator/run.h"
 #include "coordinator/run_plan.h"
 #include "coordinator/slots.h"
+#include "coordinator/trim.h"
 #include "coordinator/worker.h"
 #include "cuda/device_cpu.h"
 #include "cuda/device_sim.h"
@@ -21,7 +22,7 @@
 #include <signal.h>
 
 /* Kinds of tasks for the crew. */
-enum run_task { RUN_LOAD, RUN_EVICT, RUN_SPAWN, RUN_SYNTHESIZE, RUN_FINALIZE, RUN_BUNDLE };
+enum run_task { RUN_LOAD, RUN_EVICT, RUN_SPAWN, RUN_SYNTHESIZE, RUN_FINALIZE, RUN_BUNDLE, RUN_TRIM };
 
 struct run_job {
     struct journal_file *journal;
@@ -77,6 +78,7 @@ struct run {
     struct run_job *jobs;
     uint32_t *partition_slot; /* the slot that a partition had last; CORE_NONE if none */
     struct slots slots;
+    struct trim trim;
 
     struct core_event *events; /* waiting to be fed: a ring */
     uint32_t events_first, events_count, events_capacity;
@@ -85,7 +87,7 @@ struct run {
     bool drained;
     unsigned stops; /* signals received */
     uint64_t late_completions;
-    bool arena_open, loop_open, crew_open, slots_open;
+    bool arena_open, loop_open, crew_open, slots_open, trim_open;
 };
 
 /* run_setup.c: takes everything that the loop needs; on failure run_close gives back what was taken. */

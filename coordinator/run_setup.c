@@ -103,6 +103,7 @@ static void core_settings_of(const struct run *run, struct core_settings *settin
                                        .generators_max = plan->generators_max,
                                        .attempts_max = plan->attempts_max,
                                        .memory_bytes = plan->memory_bytes,
+                                       .trim = trim_settings(run->config),
                                        .circuits_count = (uint32_t)run->config->circuits_count,
                                        .lanes_count = plan->lanes_count,
                                        .circuits = circuits,
@@ -126,7 +127,8 @@ static void raise_file_limit(const struct run *run)
 static void settings_of(const struct run *run, struct loop_settings *loop, struct crew_settings *crew)
 {
     const struct run_plan *plan = &run->plan;
-    uint32_t tasks = plan->slots + (uint32_t)run->config->circuits_count + (uint32_t)run->config->jobs_count;
+    uint32_t tasks =
+        plan->slots + (uint32_t)run->config->circuits_count + (uint32_t)run->config->jobs_count + 1;
     *crew = (struct crew_settings){.short_threads = plan->short_threads, .tasks_max = tasks};
     *loop = (struct loop_settings){.submissions = SUBMISSIONS,
                                    .operations_max = plan->slots * SLOT_OPERATIONS +
@@ -325,6 +327,10 @@ enum error_code run_setup_open(struct run *run, struct error *error)
         raise_file_limit(run);
         code = open_core(run, error);
     }
+    if (code == ERROR_NONE) {
+        code = trim_open(&run->trim, error);
+        run->trim_open = code == ERROR_NONE;
+    }
     code = code != ERROR_NONE ? code : open_folders(run, error);
     return code != ERROR_NONE ? code : open_devices(run, error);
 }
@@ -439,6 +445,9 @@ void run_setup_close(struct run *run)
             }
         }
         slots_close(&run->slots);
+    }
+    if (run->trim_open) {
+        trim_close(&run->trim);
     }
     close_folders(run);
     if (run->loop_open) {

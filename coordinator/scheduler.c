@@ -374,6 +374,7 @@ static void start(struct core *core, uint32_t index, unsigned kind)
 static void start_queued(struct core *core)
 {
     uint64_t ahead_max = (uint64_t)core->lookahead * core->lanes_usable[0];
+    core->blocked = CORE_BLOCKED_NOT;
     while (core->ahead < ahead_max) {
         struct candidate best = best_candidate(core, ahead_max);
         if (best.circuit == CORE_NONE) {
@@ -389,11 +390,15 @@ static void start_queued(struct core *core)
             start(core, best.circuit, best.kind);
         } else if (!fits) {
             if (core->slots_held > core->slots_stranded || core->loading + core->evicting > 0) {
+                core->blocked = CORE_BLOCKED_MEMORY;
                 return; /* whatever is in use will leave */
             }
             CHECK(core->slots_stranded > 0);
             scheduler_doom(core, best.circuit, CORE_CAUSE_DEVICE); /* a silent lane holds what it needs */
         }
+    }
+    if (best_candidate(core, UINT64_MAX).circuit != CORE_NONE) {
+        core->blocked = CORE_BLOCKED_LOOKAHEAD;
     }
 }
 

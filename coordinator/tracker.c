@@ -247,6 +247,7 @@ void tracker_end_held(struct core *core, uint32_t index, enum core_cause cause)
         core_emit(core, CORE_EFFECT_KILL, index)->generation = slot->generation;
     }
     tracker_end(core, detach(core, index), cause);
+    trim_policy_ended(&core->trim, core->now_ns);
     if (slot->answer == CORE_EVENTS) {
         tracker_release_slot(core, index);
     } else {

@@ -45,10 +45,10 @@ enum fault {
 
 static const char *const effect_names[CORE_EFFECTS] = {
     "LOAD",  "EVICT",  "GENERATE", "KILL",  "READ",      "SYNTHESIZE", "SUBMIT", "FINALIZE",
-    "WRITE", "BUNDLE", "RELEASE",  "ENDED", "JOB_ENDED", "QUARANTINE", "DRAINED"};
+    "WRITE", "BUNDLE", "RELEASE",  "ENDED", "JOB_ENDED", "QUARANTINE", "TRIM",   "DRAINED"};
 static const char *const event_names[CORE_EVENTS] = {
-    "ADMIT",       "RESUMED", "START",     "LOADED",  "EVICTED", "GENERATED", "READ",
-    "SYNTHESIZED", "PROVED",  "FINALIZED", "WRITTEN", "BUNDLED", "TIMER",     "STOP"};
+    "ADMIT",     "RESUMED", "START",   "LOADED", "EVICTED", "GENERATED", "READ",    "SYNTHESIZED", "PROVED",
+    "FINALIZED", "WRITTEN", "BUNDLED", "TIMER",  "FREED",   "PRESSURE",  "TRIMMED", "STOP"};
 
 struct pending { /* an event that will happen */
     uint64_t at_ns;
@@ -71,6 +71,8 @@ struct world {
     uint32_t jobs_count;
     uint32_t partitions;
     unsigned chance[FAULTS]; /* permille; 0: off in this world */
+    bool pool;               /* slots free nothing */
+    uint64_t trim_ns;        /* a typical trim */
     bool lost[16];           /* device: has had a sticky error */
     struct pending *queue;   /* binary heap by time, then order */
     size_t queue_count, queue_capacity;
@@ -227,6 +229,16 @@ static void draw_jobs(struct world *world)
     }
 }
 
+static void draw_trims(struct world *world)
+{
+    struct trim_policy_settings *trim = &world->settings.trim;
+    trim->kind = (enum trim_policy_kind)between(world, 0, TRIM_POLICY_KINDS - 1);
+    trim->interval_ns = between(world, 1, sim_random_chance(&world->random, 300) ? 1000 : 300000);
+    trim->min_freed_bytes = between(world, 0, 400);
+    world->pool = sim_random_chance(&world->random, 300);
+    world->trim_ns = between(world, 100, 200000);
+}
+
 static void draw(struct world *world)
 {
     draw_faults(world);
@@ -240,6 +252,7 @@ static void draw(struct world *world)
     world->settings.generators_max = (uint32_t)between(world, 1, 4);
     world->settings.attempts_max = (uint32_t)between(world, 1, 4);
     world->check_every = world->partitions > 300 ? 50 : 1;
+    draw_trims(world);
 }
 
 /* ---- The virtual clock ---- */
@@ -336,6 +349,19 @@ static void carry_submit(struct world *world, const struct core_effect *effect)
     answer(world, 40000, event, FAULT_DEVICE, ERROR_DEVICE);
 }
 
+/* The buffers go back a little later, and now and then the system finds memory short. */
+static void carry_release(struct world *world)
+{
+    if (!world->pool) {
+        struct core_event freed = {.kind = CORE_EVENT_FREED, .bytes = between(world, 0, 100)};
+        happen(world, between(world, 0, 3000), &freed);
+    }
+    if (world->settings.trim.kind == TRIM_POLICY_PRESSURE && sim_random_chance(&world->random, 200)) {
+        struct core_event pressure = {.kind = CORE_EVENT_PRESSURE};
+        happen(world, between(world, 0, 20000), &pressure);
+    }
+}
+
 static void carry_out(struct world *world, const struct core_effect *effect)
 {
     struct core_event event = {.index = effect->index, .generation = effect->generation};
@@ -382,7 +408,15 @@ static void carry_out(struct world *world, const struct core_effect *effect)
         event.kind = CORE_EVENT_BUNDLED;
         answer(world, 5000, event, FAULT_BUNDLE, ERROR_SYSTEM);
         break;
+    case CORE_EFFECT_TRIM:
+        event.kind = CORE_EVENT_TRIMMED;
+        event.bytes = between(world, 0, 1000);
+        event.ns = between(world, 0, world->trim_ns);
+        answer(world, world->trim_ns, event, FAULTS, ERROR_NONE);
+        break;
     case CORE_EFFECT_RELEASE:
+        carry_release(world);
+        break;
     case CORE_EFFECT_ENDED:
     case CORE_EFFECT_JOB_ENDED:
     case CORE_EFFECT_QUARANTINE:

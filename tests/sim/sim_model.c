@@ -66,6 +66,16 @@ struct sim_model {
     uint64_t late;
     uint64_t busy_ns[64]; /* by device: with an unanswered submission on a lane in service */
     uint64_t now_ns;
+    struct { /* the trims, by their own books */
+        uint64_t start_ns, began_ns, ended_ns;
+        uint64_t freed_bytes; /* since the last one began */
+        uint64_t enough_ns; /* when that came to be enough; for inline and pressure, when it was asked for */
+        uint64_t count, owed; /* owed: inline, partitions that ended without theirs */
+        uint64_t bytes, ns;
+        uint32_t generation;
+        bool running, began, wanted;
+    } trim;
+    bool in_step_trimmed; /* this step has asked for a trim */
     enum core_event_kind last_event;
     bool started, stopped, drained, no_device;
     bool was_silent; /* a lane has held a slot without answering */
@@ -296,10 +306,45 @@ static void pass_time(struct sim_model *model, uint64_t now_ns)
     model->now_ns = now_ns;
 }
 
+static void want_trim(struct sim_model *model, bool wanted)
+{
+    if (wanted && !model->trim.wanted) {
+        model->trim.wanted = true;
+        model->trim.enough_ns = model->now_ns;
+    }
+}
+
+static void event_trim(struct sim_model *model, const struct core_event *event)
+{
+    const struct trim_policy_settings *settings = &model->settings.trim;
+    switch (event->kind) {
+    case CORE_EVENT_FREED:
+        model->trim.freed_bytes += event->bytes;
+        want_trim(model, settings->kind == TRIM_POLICY_TIMER && model->trim.freed_bytes > 0 &&
+                             model->trim.freed_bytes >= settings->min_freed_bytes);
+        break;
+    case CORE_EVENT_PRESSURE:
+        want_trim(model, settings->kind == TRIM_POLICY_PRESSURE && model->trim.freed_bytes > 0);
+        break;
+    default:
+        if (!model->trim.running || model->trim.generation != event->generation) {
+            model->late++;
+            break;
+        }
+        model->trim.running = false;
+        model->trim.ended_ns = model->now_ns;
+        model->trim.count++;
+        model->trim.bytes += event->bytes;
+        model->trim.ns += event->ns;
+        break;
+    }
+}
+
 void sim_model_event(struct sim_model *model, uint64_t now_ns, const struct core_event *event)
 {
     pass_time(model, now_ns);
     model->last_event = event->kind;
+    model->in_step_trimmed = false;
     switch (event->kind) {
     case CORE_EVENT_ADMIT: {
         struct job *job = &model->jobs[model->jobs_count++];
@@ -328,6 +373,7 @@ void sim_model_event(struct sim_model *model, uint64_t now_ns, const struct core
     }
     case CORE_EVENT_START:
         model->started = true;
+        model->trim.start_ns = now_ns;
         break;
     case CORE_EVENT_LOADED: {
         struct circuit *circuit = &model->circuits[event->index];
@@ -367,6 +413,11 @@ void sim_model_event(struct sim_model *model, uint64_t now_ns, const struct core
         }
         break;
     }
+    case CORE_EVENT_FREED:
+    case CORE_EVENT_PRESSURE:
+    case CORE_EVENT_TRIMMED:
+        event_trim(model, event);
+        break;
     case CORE_EVENT_STOP:
         model->stopped = true;
         break;
@@ -593,6 +644,7 @@ static void effect_ended(struct sim_model *model, uint64_t now_ns, const struct 
     if (partition->slot != CORE_NONE) {
         model->slots[partition->slot].partition = CORE_NONE;
         partition->slot = CORE_NONE;
+        model->trim.owed += model->settings.trim.kind == TRIM_POLICY_INLINE;
     }
     partition->stage = ENDED;
     partition->end = effect->state;
@@ -627,8 +679,47 @@ static void effect_slot_release(struct sim_model *model, const struct core_effec
     model->circuits[slot->circuit].slots--;
 }
 
+/* One at a time; timer: one in each interval, and only if enough was freed; pressure: an interval apart;
+ * inline: one for each partition that gave up a slot. */
+static void effect_trim(struct sim_model *model, uint64_t now_ns, const struct core_effect *effect)
+{
+    const struct trim_policy_settings *settings = &model->settings.trim;
+    uint64_t start_ns = model->trim.start_ns, interval_ns = settings->interval_ns;
+    RULE(!model->trim.running, "two trims at once");
+    switch (settings->kind) {
+    case TRIM_POLICY_TIMER:
+        RULE(model->trim.wanted, "a trim although only %llu bytes were freed",
+             (unsigned long long)model->trim.freed_bytes);
+        RULE((now_ns - start_ns) / interval_ns > (model->trim.enough_ns - start_ns) / interval_ns,
+             "a trim before the end of its interval");
+        RULE(!model->trim.began ||
+                 (now_ns - start_ns) / interval_ns > (model->trim.began_ns - start_ns) / interval_ns,
+             "two trims in one interval");
+        break;
+    case TRIM_POLICY_PRESSURE:
+        RULE(model->trim.wanted, "a trim although nobody asked for one");
+        RULE(!model->trim.began || now_ns - model->trim.began_ns >= interval_ns, "trims too close together");
+        break;
+    case TRIM_POLICY_INLINE:
+        RULE(model->trim.owed > 0, "a trim although no partition has ended");
+        model->trim.owed--;
+        break;
+    default:
+        sim_failed("a trim although they are off");
+    }
+    RULE(settings->kind == TRIM_POLICY_INLINE || (!model->stopped && model->jobs_closed < model->jobs_count),
+         "a trim begins although the run ends");
+    model->trim.running = model->trim.began = model->in_step_trimmed = true;
+    model->trim.wanted = false;
+    model->trim.freed_bytes = 0;
+    model->trim.began_ns = now_ns;
+    model->trim.generation = effect->generation;
+}
+
 static void effect_drained(struct sim_model *model)
 {
+    RULE(!model->trim.running && model->trim.owed == 0, "drained while a trim runs, or with %llu to come",
+         (unsigned long long)model->trim.owed);
     RULE(model->ended == model->partitions_count && model->jobs_closed == model->jobs_count,
          "drained with %u of %u partitions and %u of %u jobs ended", model->ended, model->partitions_count,
          model->jobs_closed, model->jobs_count);
@@ -645,6 +736,8 @@ static void effect_drained(struct sim_model *model)
 void sim_model_effect(struct sim_model *model, uint64_t now_ns, const struct core_effect *effect)
 {
     RULE(!model->drained, "effect %u after DRAINED", effect->kind);
+    RULE(!model->in_step_trimmed || effect->kind == CORE_EFFECT_EVICT || effect->kind == CORE_EFFECT_DRAINED,
+         "effect %u waits behind a trim", effect->kind);
     switch (effect->kind) {
     case CORE_EFFECT_LOAD: {
         struct circuit *circuit = &model->circuits[effect->index];
@@ -722,6 +815,9 @@ void sim_model_effect(struct sim_model *model, uint64_t now_ns, const struct cor
         break;
     case CORE_EFFECT_QUARANTINE:
         effect_quarantine(model, now_ns, effect);
+        break;
+    case CORE_EFFECT_TRIM:
+        effect_trim(model, now_ns, effect);
         break;
     case CORE_EFFECT_DRAINED:
         effect_drained(model);
@@ -816,6 +912,27 @@ static void rule_look_ahead_filled(const struct sim_model *model, uint64_t now_n
          "partition %u could start but does not", best);
 }
 
+/* A trim that is due has begun: inline ones at once, the others when the timer was served. */
+static void rule_trims_begin(const struct sim_model *model, const struct core *core, uint64_t now_ns)
+{
+    const struct trim_policy_settings *settings = &model->settings.trim;
+    if (model->trim.running || !model->started) {
+        return;
+    }
+    RULE(model->trim.owed == 0, "%llu partitions ended without their trim",
+         (unsigned long long)model->trim.owed);
+    bool ends = model->stopped || model->jobs_closed == model->jobs_count;
+    uint64_t ready_ns = model->trim.enough_ns;
+    if (!model->trim.wanted || ends || core_deadline_ns(core) == now_ns) {
+        return;
+    }
+    if (model->trim.began && model->trim.began_ns + settings->interval_ns > ready_ns) {
+        ready_ns = model->trim.began_ns + settings->interval_ns;
+    }
+    ready_ns += settings->kind == TRIM_POLICY_TIMER ? settings->interval_ns : 0;
+    RULE(now_ns <= ready_ns, "a trim is overdue since %llu", (unsigned long long)ready_ns);
+}
+
 void sim_model_settled(const struct sim_model *model, uint64_t now_ns, const struct core *core)
 {
     if (model->drained) {
@@ -836,6 +953,7 @@ void sim_model_settled(const struct sim_model *model, uint64_t now_ns, const str
         rule_ended_in_time(model, core, now_ns);
         rule_lanes_work(model);
         rule_look_ahead_filled(model, now_ns);
+        rule_trims_begin(model, core, now_ns);
     }
 }
 
@@ -853,6 +971,10 @@ void sim_model_finished(const struct sim_model *model, const struct core *core)
     }
     RULE(memcmp(ends, counts.partitions, sizeof ends) == 0 && resumed == counts.resumed,
          "the core's counts of ended partitions are wrong");
+    RULE(counts.trims == model->trim.count && counts.trim_bytes == model->trim.bytes &&
+             counts.trim_ns == model->trim.ns,
+         "the core counts %llu trims, the model %llu", (unsigned long long)counts.trims,
+         (unsigned long long)model->trim.count);
     RULE(counts.late_answers == model->late, "the core counts %llu late answers, the model %llu",
          (unsigned long long)counts.late_answers, (unsigned long long)model->late);
 }
