@@ -35,6 +35,8 @@ enum loop_kind {
     LOOP_JOURNAL,
     LOOP_CHILD,   /* a witness command's end */
     LOOP_CAPTURE, /* and its messages */
+    LOOP_TRACE,
+    LOOP_ADVISE, /* a slab whose pages are handed back */
     LOOP_KINDS
 };
 

@@ -47,9 +47,10 @@ static void feed_all(struct run *run)
 
 /* ---- trims ---- */
 
-static void end_trim(struct run *run)
+static void end_trim(struct run *run, uint32_t thread)
 {
     const struct trim *trim = &run->trim;
+    run_trace_trimmed(run, thread);
     const struct core_event event = {.kind = CORE_EVENT_TRIMMED,
                                      .generation = trim->generation,
                                      .bytes = trim_bytes(trim),
@@ -138,6 +139,7 @@ static void carry_read(struct run *run, const struct core_effect *effect)
         .capacity = slot->capacity,
         .expected = (size_t)wtns_file_size(slot->load->sizes.wires),
         .remove = slot->generated};
+    slot->times.read_begin_ns = loop_now_ns();
     input_start(&slot->input, &run->loop, slot->number, &request);
 }
 
@@ -145,11 +147,12 @@ static void carry_submit(struct run *run, const struct core_effect *effect)
 {
     struct slot *slot = slot_at(run, effect->index);
     CHECK(effect->lane < run->plan.lanes_count);
-    const struct run_lane *lane = &run->lanes[effect->lane];
+    struct run_lane *lane = &run->lanes[effect->lane];
     struct device *device = run->devices[lane->device].device;
     ++slot->attempts;
     slot->device = lane->device;
     slot->lane = effect->lane;
+    lane->slot = slot->number;
     slot->simulated = device->kind == DEVICE_SIM;
     slot->dirty_bytes = run->slots.layout.witness_offset + slot->input.size;
     slot->times.submit_ns = loop_now_ns();
@@ -158,6 +161,7 @@ static void carry_submit(struct run *run, const struct core_effect *effect)
                                      .sums = slot->sums,
                                      .token = (uint64_t)effect->generation << 32 | slot->number};
     device_submit(device, lane->lane, &work);
+    run_trace_submit(run, slot->partition, effect->lane, slot->times.submit_ns);
 }
 
 static void carry_write(struct run *run, struct slot *slot, uint32_t generation)
@@ -224,8 +228,10 @@ static void carry_trim(struct run *run, const struct core_effect *effect)
 {
     run->trim.generation = effect->generation;
     if (run->config->trim_policy == CONFIG_TRIM_INLINE) { /* the fault itself: everything waits for it */
+        enum trace_span before = run_trace_doing(run, TRACE_SPAN_TRIM);
         trim_run(&run->trim);
-        end_trim(run);
+        run_trace_doing(run, before);
+        end_trim(run, TRACE_THREAD_COORDINATOR);
         return;
     }
     post(run, WORKER_TRIM, trim_run, &run->trim, RUN_TRIM, 0);
@@ -290,13 +296,38 @@ static void carry(struct run *run, uint64_t now_ns, const struct core_effect *ef
     }
 }
 
+/* The partition that an answer is about. */
+static uint32_t partition_of(const struct run *run, const struct core_event *event)
+{
+    uint32_t slot = CORE_NONE;
+    switch (event->kind) {
+    case CORE_EVENT_GENERATED:
+    case CORE_EVENT_READ:
+    case CORE_EVENT_SYNTHESIZED:
+    case CORE_EVENT_FINALIZED:
+    case CORE_EVENT_WRITTEN:
+        slot = event->index;
+        break;
+    case CORE_EVENT_PROVED:
+        slot = run->lanes[event->index].slot;
+        break;
+    default:
+        break;
+    }
+    return slot == CORE_NONE ? CORE_NONE : run->slots.table[slot].partition;
+}
+
 void run_feed(struct run *run, uint64_t now_ns, const struct core_event *event)
 {
     struct core_effect effect;
+    uint32_t partition = partition_of(run, event);
     core_step(run->core, now_ns, event);
+    run_trace_states(run, now_ns, partition);
     while (core_effect_take(run->core, &effect)) {
         carry(run, now_ns, &effect);
+        run_trace_states(run, now_ns, effect.partition);
     }
+    run_trace_blocked(run, now_ns);
 }
 
 /* ---- completions ---- */
@@ -316,6 +347,7 @@ static void poll_device(struct run *run, unsigned number)
                           completion->lane, completion->reason);
             }
             run_report_proved(run, slot, completion);
+            run_trace_proved(run, slot->partition, device->first_lane + completion->lane, completion);
             const struct core_event event = {.kind = CORE_EVENT_PROVED,
                                              .index = device->first_lane + completion->lane,
                                              .generation = (uint32_t)(completion->token >> 32),
@@ -334,6 +366,13 @@ static void poll_devices(struct run *run)
     }
 }
 
+static void answer_generated(struct run *run, const struct slot *slot)
+{
+    run_trace_io(run, TRACE_TASK_GENERATE, slot->partition, slot->times.generate_posted_ns,
+                 slot->times.generate_begin_ns);
+    answer_slot(run, CORE_EVENT_GENERATED, slot, slot->generator.code);
+}
+
 static void complete_task(struct run *run, const struct worker_task *task)
 {
     struct slot *slot = NULL;
@@ -342,34 +381,44 @@ static void complete_task(struct run *run, const struct worker_task *task)
     }
     switch ((enum run_task)task->kind) {
     case RUN_LOAD:
+        run_trace_task(run, TRACE_TASK_LOAD, task->index, task);
+        if (run->loads[task->index].code == ERROR_NONE) {
+            run_trace_circuit(run, task->index, true, run->loads[task->index].sizes.resident_bytes, task);
+        }
         answer(run, CORE_EVENT_LOADED, task->index, run->loads[task->index].generation,
                run->loads[task->index].code);
         break;
     case RUN_EVICT:
+        run_trace_circuit(run, task->index, false, run->loads[task->index].sizes.resident_bytes, task);
         tell_freed(run, run->loads[task->index].sizes.resident_bytes);
         answer(run, CORE_EVENT_EVICTED, task->index, run->loads[task->index].generation, ERROR_NONE);
         break;
     case RUN_SPAWN:
+        slot->times.generate_posted_ns = task->posted_ns;
+        slot->times.generate_begin_ns = task->begin_ns;
         if (generator_spawned(&slot->generator, &run->loop)) {
             slot->error = slot->generator.error;
-            answer_slot(run, CORE_EVENT_GENERATED, slot, slot->generator.code);
+            answer_generated(run, slot);
         }
         break;
     case RUN_SYNTHESIZE:
+        run_trace_task(run, TRACE_TASK_SYNTHESIZE, slot->partition, task);
         answer_slot(run, CORE_EVENT_SYNTHESIZED, slot, slot->code);
         break;
     case RUN_FINALIZE:
+        run_trace_task(run, TRACE_TASK_FINALIZE, slot->partition, task);
         if (slot->simulated) {
             run->jobs[core_partition_job(run->core, slot->partition)].simulated = true;
         }
         answer_slot(run, CORE_EVENT_FINALIZED, slot, slot->code);
         break;
     case RUN_BUNDLE:
+        run_trace_task(run, TRACE_TASK_BUNDLE, task->index, task);
         answer(run, CORE_EVENT_BUNDLED, task->index, run->jobs[task->index].bundle.generation,
                run->jobs[task->index].bundle.code);
         break;
     case RUN_TRIM:
-        end_trim(run);
+        end_trim(run, task->thread);
         break;
     }
 }
@@ -480,6 +529,13 @@ static void journal_proof(struct run *run, struct slot *slot)
     journal_file_append(slot->journal, &run->loop, &slot->entry);
 }
 
+static void report_written(struct run *run, const struct slot *slot, uint64_t now_ns)
+{
+    run_report_written(run, slot, now_ns);
+    run_trace_io(run, TRACE_TASK_WRITE, slot->partition, slot->times.write_begin_ns,
+                 slot->times.write_begin_ns);
+}
+
 static void complete_output(struct run *run, const struct loop_completion *completion)
 {
     struct slot *slot = slot_at(run, completion->token.slot / OUTPUT_TOKENS);
@@ -490,7 +546,7 @@ static void complete_output(struct run *run, const struct loop_completion *compl
         journal_proof(run, slot);
         return;
     }
-    run_report_written(run, slot, loop_now_ns());
+    report_written(run, slot, loop_now_ns());
     answer_slot(run, CORE_EVENT_WRITTEN, slot, slot->output.code);
 }
 
@@ -509,7 +565,7 @@ static void complete_journal(struct run *run, const struct loop_completion *comp
         if (code != ERROR_NONE) {
             slot->error = error;
         } else {
-            run_report_written(run, slot, now_ns);
+            report_written(run, slot, now_ns);
         }
         answer_slot(run, CORE_EVENT_WRITTEN, slot, code);
     }
@@ -520,6 +576,8 @@ static void complete_input(struct run *run, const struct loop_completion *comple
     struct slot *slot = slot_at(run, completion->token.slot);
     if (input_complete(&slot->input, &run->loop, completion, &slot->error)) {
         slot->dirty_bytes = run->slots.layout.witness_offset + slot->input.got;
+        run_trace_io(run, TRACE_TASK_READ, slot->partition, slot->times.read_begin_ns,
+                     slot->times.read_begin_ns);
         answer_slot(run, CORE_EVENT_READ, slot, slot->input.code);
     }
 }
@@ -531,7 +589,7 @@ static void complete_child(struct run *run, const struct loop_completion *comple
         if (slot->generator.code != ERROR_NONE) {
             slot->error = slot->generator.error;
         }
-        answer_slot(run, CORE_EVENT_GENERATED, slot, slot->generator.code);
+        answer_generated(run, slot);
     }
 }
 
@@ -554,6 +612,10 @@ static void dispatch(struct run *run, const struct loop_completion *completion)
     case LOOP_CAPTURE:
         complete_child(run, completion);
         break;
+    case LOOP_TRACE:
+        run_trace_complete(run, completion);
+        break;
+    case LOOP_ADVISE:
     case LOOP_DISCARD:
         break;
     case LOOP_INTERNAL:
@@ -565,10 +627,19 @@ static void dispatch(struct run *run, const struct loop_completion *completion)
 
 /* ---- the loop ---- */
 
+static enum trace_span span_of(const struct loop_token *token)
+{
+    if (token->kind == LOOP_DOORBELL) {
+        return token->slot == BELL_SIGNALS ? TRACE_SPAN_OTHER : TRACE_SPAN_DISPATCH;
+    }
+    return TRACE_SPAN_IO;
+}
+
 static void take_completions(struct run *run)
 {
     struct loop_completion completion;
     while (loop_take(&run->loop, &completion)) {
+        run_trace_doing(run, span_of(&completion.token));
         dispatch(run, &completion);
     }
 }
@@ -577,6 +648,7 @@ static void take_completions(struct run *run)
 static void take_timers(struct run *run)
 {
     uint64_t now_ns = loop_now_ns();
+    run_trace_doing(run, TRACE_SPAN_OTHER);
     if (!run->drained && now_ns >= core_deadline_ns(run->core)) {
         poll_devices(run);
         const struct core_event event = {.kind = CORE_EVENT_TIMER};
@@ -588,6 +660,10 @@ static void take_timers(struct run *run)
         run_report_tick(run, now_ns);
         run->tick_ns = now_ns + run->options->tick_ns;
     }
+    if (now_ns >= run_trace_tick_ns(run)) {
+        run_trace_tick(run, now_ns);
+    }
+    run_trace_doing(run, TRACE_SPANS);
 }
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
@@ -602,13 +678,15 @@ static enum error_code loop_run(struct run *run, struct error *error)
     }
     watch(run, BELL_CREW);
     watch(run, BELL_SIGNALS);
+    run->looping = true;
     const struct core_event start = {.kind = CORE_EVENT_START};
     push(run, &start);
     feed_all(run);
     run->tick_ns = run->options->tick_ns == 0 ? LOOP_NEVER : loop_now_ns() + run->options->tick_ns;
     while (!run->drained) {
-        enum error_code code =
-            loop_wait(&run->loop, earlier(core_deadline_ns(run->core), run->tick_ns), error);
+        uint64_t wake_ns =
+            earlier(core_deadline_ns(run->core), earlier(run->tick_ns, run_trace_tick_ns(run)));
+        enum error_code code = loop_wait(&run->loop, wake_ns, error);
         if (code != ERROR_NONE) {
             return code;
         }
@@ -622,6 +700,7 @@ static enum error_code loop_run(struct run *run, struct error *error)
  * goes. */
 static enum error_code quiesce(struct run *run, struct error *error)
 {
+    run_trace_end(run, loop_now_ns());
     for (uint32_t bell = 0; bell < BELLS; ++bell) {
         if (bell < run->devices_open || bell >= BELL_CREW) {
             loop_cancel(&run->loop, (struct loop_token){LOOP_DOORBELL, bell, run->watch_generation});
@@ -655,7 +734,6 @@ enum error_code run_batch(const struct config *config, const struct run_options 
     run.options = options;
     run.result = result;
     run.sink = options->sink != NULL ? *options->sink : silent;
-    run_report_settings(&run);
     enum error_code code = run_setup_open(&run, error);
     code = code != ERROR_NONE ? code : run_setup_admit(&run, error);
     if (code == ERROR_NONE) {

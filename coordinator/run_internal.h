@@ -12,6 +12,7 @@
 #include "coordinator/loop.h"
 #include "coordinator/run.h"
 #include "coordinator/run_plan.h"
+#include "coordinator/run_trace.h"
 #include "coordinator/slots.h"
 #include "coordinator/trim.h"
 #include "coordinator/worker.h"
@@ -38,6 +39,7 @@ struct run_job {
 struct run_lane {
     uint32_t device;
     unsigned lane; /* within its device */
+    uint32_t slot; /* submitted last */
 };
 
 struct run_device {
@@ -79,12 +81,13 @@ struct run {
     uint32_t *partition_slot; /* the slot that a partition had last; CORE_NONE if none */
     struct slots slots;
     struct trim trim;
+    struct run_trace tracing;
 
     struct core_event *events; /* waiting to be fed: a ring */
     uint32_t events_first, events_count, events_capacity;
 
     uint64_t start_ns, tick_ns;
-    bool drained;
+    bool looping, drained;
     unsigned stops; /* signals received */
     uint64_t late_completions;
     bool arena_open, loop_open, crew_open, slots_open, trim_open;
@@ -100,7 +103,6 @@ void run_setup_remove_witnesses(struct run *run);
 
 /* run_report.c */
 void run_report_note(const struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void run_report_settings(const struct run *run);
 void run_report_status(const struct run *run, uint64_t now_ns, struct run_status *status);
 void run_report_tick(const struct run *run, uint64_t now_ns);
 void run_report_ended(struct run *run, uint64_t now_ns, const struct core_effect *effect);

@@ -24,29 +24,6 @@ void run_report_note(const struct run *run, const char *format, ...)
     run->sink.note(run->sink.context, text);
 }
 
-/* What the configuration asks for and this build does not do yet. */
-void run_report_settings(const struct run *run)
-{
-    static const char *const policies[] = {"off", "inline", "timer", "pressure"};
-    static const char *const allocators[] = {"glibc", "tcmalloc", "jemalloc", "mimalloc"};
-    const struct config *config = run->config;
-    if (config->trim_policy == CONFIG_TRIM_INLINE || config->trim_policy == CONFIG_TRIM_PRESSURE) {
-        run_report_note(run, "trim policy = %s is not built yet: no memory is trimmed",
-                        policies[config->trim_policy]);
-    }
-    if (config->allocator_set) {
-        run_report_note(run,
-                        "allocator = %s is not built yet: the run keeps the allocator it was started with",
-                        allocators[config->allocator]);
-    }
-    if (config->buffers_heap) {
-        run_report_note(run, "buffers = heap is not built yet: buffers come from the pool");
-    }
-    if (config->trace != NULL) {
-        run_report_note(run, "trace = \"%s\" is not built yet: no trace is written", config->trace);
-    }
-}
-
 const struct config_input *run_input(const struct run *run, uint32_t partition)
 {
     uint32_t job = core_partition_job(run->core, partition);

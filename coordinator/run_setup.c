@@ -151,7 +151,7 @@ static enum error_code open_arena(struct run *run, const struct core_settings *c
         arena_bytes_for(jobs, sizeof(struct run_job)) + arena_bytes_for(jobs, sizeof(struct journal_file)) +
         arena_bytes_for(plan->lanes_count, sizeof(struct run_lane)) +
         arena_bytes_for(plan->partitions, sizeof(uint32_t)) +
-        arena_bytes_for(run->events_capacity, sizeof(struct core_event)) +
+        arena_bytes_for(run->events_capacity, sizeof(struct core_event)) + run_trace_arena_bytes(run) +
         arena_bytes_for(1, sizeof(struct device_cpu)) + arena_bytes_for(1, sizeof(struct device_sim));
     enum error_code code = arena_open(&run->arena, bytes, error);
     if (code != ERROR_NONE) {
@@ -232,7 +232,7 @@ static enum error_code open_devices(struct run *run, struct error *error)
         run->devices[i].device = run->device_pointers[i] = device;
         run->devices[i].first_lane = first;
         for (unsigned j = 0; j < wanted->lanes; ++j) {
-            run->lanes[first++] = (struct run_lane){i, j};
+            run->lanes[first++] = (struct run_lane){.device = i, .lane = j, .slot = CORE_NONE};
         }
         ++run->devices_open;
     }
@@ -320,6 +320,7 @@ static enum error_code open_folders(struct run *run, struct error *error)
 enum error_code run_setup_open(struct run *run, struct error *error)
 {
     run->signals = -1;
+    run->tracing.file = -1;
     enum error_code code = loop_probe(error);
     code = code != ERROR_NONE ? code : take_signals(run, error);
     code = code != ERROR_NONE ? code : look_at_circuits(run, error);
@@ -331,8 +332,13 @@ enum error_code run_setup_open(struct run *run, struct error *error)
         code = trim_open(&run->trim, error);
         run->trim_open = code == ERROR_NONE;
     }
+    code = code != ERROR_NONE ? code : run_trace_open(run, error);
     code = code != ERROR_NONE ? code : open_folders(run, error);
-    return code != ERROR_NONE ? code : open_devices(run, error);
+    code = code != ERROR_NONE ? code : open_devices(run, error);
+    if (code == ERROR_NONE) {
+        run_trace_begin(run);
+    }
+    return code;
 }
 
 /* ---- jobs ---- */
@@ -347,22 +353,28 @@ static void resume(struct run *run, uint64_t now_ns, size_t index)
     if (run->plan.simulated_only || job->journal->records == 0 || load->look_code != ERROR_NONE) {
         return;
     }
+    uint32_t resumed = 0; /* in a row, up to here */
     for (size_t i = 0; i < config->inputs_count; ++i) {
-        struct stat status;
-        if (stat(config->inputs[i].path, &status) != 0) {
-            continue; /* reading it will say what is wrong */
-        }
+        struct stat status = {0};
+        bool there =
+            stat(config->inputs[i].path, &status) == 0; /* if not, reading it will say what is wrong */
         const struct journal_file_identity identity = {
             .input_size = (uint64_t)status.st_size,
             .input_mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
             .key_size = load->key_size,
             .key_mtime_ns = load->key_mtime_ns};
-        if (journal_file_is_done(job->journal, config->name, config->inputs[i].stem, &identity)) {
+        if (there && journal_file_is_done(job->journal, config->name, config->inputs[i].stem, &identity)) {
             const struct core_event event = {.kind = CORE_EVENT_RESUMED, .index = job->first + (uint32_t)i};
             run_feed(run, now_ns, &event);
             ++job->done;
+            ++resumed;
+        } else {
+            run_trace_admitted(run, now_ns, job->first + (uint32_t)i - resumed, resumed, CORE_DONE);
+            resumed = 0;
         }
     }
+    run_trace_admitted(run, now_ns, job->first + (uint32_t)config->inputs_count - resumed, resumed,
+                       CORE_DONE);
 }
 
 static uint64_t after_ns(uint64_t start_ns, uint64_t duration_ns)
@@ -391,6 +403,8 @@ enum error_code run_setup_admit(struct run *run, struct error *error)
                                                                           : config->witness_timeout_ns}};
         run_feed(run, run->start_ns, &event);
         run->jobs[i].first = core_job_first_partition(run->core, (uint32_t)i);
+        run_trace_admitted(run, run->start_ns, run->jobs[i].first, (uint32_t)config->inputs_count,
+                           CORE_QUEUED);
         resume(run, run->start_ns, i);
     }
     for (uint32_t i = 0; i < run->journals_count; ++i) {
@@ -449,6 +463,7 @@ void run_setup_close(struct run *run)
     if (run->trim_open) {
         trim_close(&run->trim);
     }
+    run_trace_close(run);
     close_folders(run);
     if (run->loop_open) {
         loop_close(&run->loop);

@@ -30,6 +30,8 @@
 
 /* Times of one partition, for its timing lines; CLOCK_MONOTONIC. */
 struct slot_times {
+    uint64_t generate_posted_ns, generate_begin_ns;
+    uint64_t read_begin_ns;
     uint64_t submit_ns;
     uint64_t finalize_begin_ns, assembled_ns, finalize_end_ns;
     uint64_t write_begin_ns;

@@ -395,22 +395,6 @@ static void what_cannot_run_is_refused(void **state)
     assert_int_equal(batch.result.status.done, 2);
 }
 
-static void settings_that_do_nothing_yet_are_told(void **state)
-{
-    (void)state;
-    one_job("told", "held");
-    batch.config.trim_policy = CONFIG_TRIM_INLINE;
-    batch.config.allocator_set = true;
-    batch.config.allocator = CONFIG_JEMALLOC;
-    batch.config.buffers_heap = true;
-    batch.config.trace = batch_text(&batch, "%s", "run.trace");
-    ran();
-    assert_non_null(strstr(batch.notes, "inline"));
-    assert_non_null(strstr(batch.notes, "jemalloc"));
-    assert_non_null(strstr(batch.notes, "heap"));
-    assert_non_null(strstr(batch.notes, "run.trace"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,7 +410,6 @@ int main(void)
         cmocka_unit_test(a_signal_stops_and_the_next_run_goes_on),
         cmocka_unit_test(a_second_signal_leaves_at_once),
         cmocka_unit_test(what_cannot_run_is_refused),
-        cmocka_unit_test(settings_that_do_nothing_yet_are_told),
     };
     return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
 }

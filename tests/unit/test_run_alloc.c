@@ -127,6 +127,9 @@ static void a_batch_of_everything(void)
     batch_input(&batch, job, "circuit-small/witness-002.wtns", "b0");
     job = batch_job(&batch, small, "nowhere", "bad.zkey");
     batch_input(&batch, job, "circuit-small/witness-002.wtns", "n0");
+    batch.config.trace = batch_text(&batch, "%s", shell_path("run.trace"));
+    batch.config.timeline_ns = 1000000;
+    batch.config.trim_interval_ns = 1000000; /* and nothing needs to be freed for a trim but one byte */
     batch.on_start = watch;
     batch.on_end = unwatch;
 }
@@ -150,6 +153,9 @@ static void the_coordinator_allocates_nothing(void **state)
         assert_true(allocations_ever > before); /* before and after the loop there are some */
         assert_int_equal(allocations, 0);
         assert_int_equal(locks, 0);
+        struct stat status;
+        assert_int_equal(stat(shell_path("run.trace"), &status), 0);
+        assert_true(status.st_size > 2000);
     }
 }
 
