@@ -5,6 +5,7 @@
 #include "coordinator/command_explain.h"
 #include "coordinator/command_inspect.h"
 #include "coordinator/command_prove.h"
+#include "coordinator/command_report.h"
 #include "coordinator/command_run.h"
 #include "coordinator/command_verify.h"
 
@@ -20,6 +21,7 @@ static const struct cli_command commands[] = {
     {"check", "CONF", "all that is wrong with a configuration and its inputs", command_check},
     {"inspect", "FILE", "what a key, witness, trace, journal, proof holds", command_inspect},
     {"explain", "TRACE", "why the devices of a traced run were idle", command_explain},
+    {"report", "TRACE", "a traced run as a page with pictures", command_report},
     {"devices", "", "what can prove here", command_devices},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
