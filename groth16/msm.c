@@ -52,14 +52,16 @@ static unsigned msm_window_bits(size_t n)
     return best;
 }
 
-/* Slices so that even many workers find some three tasks each. */
+enum { MSM_TASKS_A_WORKER = 3, MSM_SLICE_POINTS_MIN = 4096 };
+
+/* Slices of every window, so that even many workers find some tasks each. */
 static size_t msm_slices(size_t n, unsigned windows, unsigned workers)
 {
-    size_t slices = (3 * (size_t)workers + windows - 1) / windows;
+    size_t slices = (MSM_TASKS_A_WORKER * (size_t)workers + windows - 1) / windows;
     if (workers <= windows / 4) {
         slices = 1;
     }
-    size_t most = n / 4096 + 1;
+    size_t most = n / MSM_SLICE_POINTS_MIN + 1;
     return slices < most ? slices : most;
 }
 
@@ -80,18 +82,25 @@ static size_t msm_worker_bytes(const struct msm_group *group, size_t slice_point
 
 static size_t msm_slice_points(size_t n, size_t slices)
 {
-    const size_t points = (n + slices - 1) / slices;
-    return (points + MSM_BLOCK - 1) / MSM_BLOCK * MSM_BLOCK;
+    const size_t blocks = (n + MSM_BLOCK - 1) / MSM_BLOCK;
+    return (blocks + slices - 1) / slices * MSM_BLOCK;
+}
+
+/* Fewer long scalars make narrower, so more, windows. Windows with more work than others share at most
+ * MSM_TASKS_A_WORKER tasks a worker beyond their own. */
+static size_t msm_tasks_max(size_t slices, unsigned workers)
+{
+    return MSM_WINDOWS_MAX * slices + MSM_TASKS_A_WORKER * (size_t)workers;
 }
 
 static size_t msm_scratch_size(const struct msm_group *group, size_t n, unsigned workers)
 {
     const unsigned c = msm_window_bits(n);
     const size_t slices = msm_slices(n, msm_windows(c), workers);
-    /* Fewer long scalars make narrower, so more, windows; more than this many sums are never needed. */
-    const size_t sums = (size_t)MSM_WINDOWS_MAX * (slices + 1);
-    return msm_round(n / MSM_BLOCK + 1) + msm_round(sums * group->xyzz_bytes) +
-           workers * msm_worker_bytes(group, msm_slice_points(n, slices) + MSM_BLOCK, (size_t)1 << (c - 1));
+    const size_t tasks = msm_tasks_max(slices, workers);
+    return msm_round(n / MSM_BLOCK + 1) + msm_round(tasks * sizeof(struct msm_task)) +
+           msm_round(tasks * group->xyzz_bytes) +
+           workers * msm_worker_bytes(group, msm_slice_points(n, slices), (size_t)1 << (c - 1));
 }
 
 static unsigned msm_bit_length(const u256 *a)
@@ -104,67 +113,90 @@ static unsigned msm_bit_length(const u256 *a)
     return 0;
 }
 
-/* Fills block_bits and returns how many full-length scalars the call is worth, which sets the window width: a
- * witness is often mostly zeros, ones and short values. */
-static size_t msm_measure(uint8_t *block_bits, const uint8_t *scalars, size_t n)
+/* Fills block_bits and counts the scalars of each bit length. */
+static void msm_measure(size_t lengths[MSM_SCALAR_BITS + 1], uint8_t *block_bits, const uint8_t *scalars,
+                        size_t n)
 {
-    size_t bits = 0;
+    memset(lengths, 0, (MSM_SCALAR_BITS + 1) * sizeof *lengths);
     for (size_t first = 0; first < n; first += MSM_BLOCK) {
-        u256 any = {{0}};
+        unsigned longest = 0;
         for (size_t i = first; i < n && i < first + MSM_BLOCK; i++) {
             u256 scalar;
             u256_load_le(&scalar, scalars + i * U256_BYTES);
-            CHECK(scalar.w[3] >> (MSM_SCALAR_BITS - 192) == 0);
-            for (int word = 0; word < 4; word++) {
-                any.w[word] |= scalar.w[word];
-            }
-            bits += msm_bit_length(&scalar);
+            const unsigned length = msm_bit_length(&scalar);
+            CHECK(length <= MSM_SCALAR_BITS);
+            lengths[length]++;
+            longest = length > longest ? length : longest;
         }
-        const unsigned length = msm_bit_length(&any);
-        /* A window is empty from two bits above the longest scalar: one bit above, the offset may still
-         * carry. No window begins at 255, so that stands for 256, too. */
-        block_bits[first / MSM_BLOCK] = (uint8_t)(length == 0 ? 0 : length + 2 < 255 ? length + 2 : 255);
+        /* a digit looks at the bit below its window, too */
+        block_bits[first / MSM_BLOCK] = (uint8_t)(longest == 0 ? 0 : longest + 1);
+    }
+}
+
+/* How many full-length scalars these are worth: a witness is often mostly zeros, ones and short values. */
+static size_t msm_worth(const size_t lengths[MSM_SCALAR_BITS + 1])
+{
+    size_t bits = 0;
+    for (unsigned length = 1; length <= MSM_SCALAR_BITS; length++) {
+        bits += lengths[length] * length;
     }
     return bits / MSM_SCALAR_BITS + 1;
 }
 
-static void msm_set_offset(struct msm_call *call)
+/* Makes the tasks, windows in order. A window's work is the number of scalars that reach it; one that has
+ * more than a fair share of all work, as the lowest has for a witness of bits, is cut in more slices. */
+static void msm_plan(struct msm_call *call, const size_t lengths[MSM_SCALAR_BITS + 1], size_t slices,
+                     unsigned workers)
 {
-    memset(&call->offset, 0, sizeof call->offset);
-    for (unsigned window = 0; window + 1 < call->windows; window++) {
-        const unsigned bit = window * call->window_bits + call->window_bits - 1;
-        call->offset.w[bit / 64] |= UINT64_C(1) << (bit % 64);
+    size_t work[MSM_WINDOWS_MAX], total = 0, reaching = 0;
+    unsigned length = MSM_SCALAR_BITS;
+    for (unsigned window = call->windows; window-- > 0;) {
+        for (; length > 0 && length >= window * call->window_bits; length--) {
+            reaching += lengths[length];
+        }
+        work[window] = reaching;
+        total += reaching;
+    }
+    const size_t share = total / (MSM_TASKS_A_WORKER * (size_t)workers) + MSM_SLICE_POINTS_MIN;
+    for (unsigned window = 0; window < call->windows; window++) {
+        const size_t more = workers == 1 ? 1 : work[window] / share + 1;
+        const uint32_t count = (uint32_t)(more > slices ? more : slices);
+        for (uint32_t slice = 0; slice < count; slice++) {
+            call->tasks[call->tasks_count++] = (struct msm_task){window, slice, count};
+        }
     }
 }
 
-/* Runs the kernels; afterwards call->sums holds windows x slices points. */
+/* Runs the kernels; afterwards call->sums holds a point for each task. */
 static void msm_run(struct msm_call *call, const struct msm_group *group, const uint8_t *points,
                     const uint8_t *scalars, size_t n, struct par *par, void *scratch)
 {
-    CHECK(n < UINT32_C(1) << 31);
+    size_t lengths[MSM_SCALAR_BITS + 1];
+    const unsigned bits_max = msm_window_bits(n);
+    const size_t slices = msm_slices(n, msm_windows(bits_max), par->workers);
+    const size_t tasks_max = msm_tasks_max(slices, par->workers);
     unsigned char *next = scratch;
-    uint8_t *block_bits = next;
-    next += msm_round(n / MSM_BLOCK + 1);
-    const size_t worth = msm_measure(block_bits, scalars, n);
-    const unsigned most_bits = msm_window_bits(n);
+    CHECK(n < UINT32_C(1) << 31);
     memset(call, 0, sizeof *call);
     call->points = points;
     call->scalars = scalars;
     call->n = n;
-    call->window_bits = msm_window_bits(worth < n ? worth : n);
-    CHECK(call->window_bits <= most_bits);
-    call->windows = msm_windows(call->window_bits);
-    call->slices = msm_slices(n, msm_windows(most_bits), par->workers);
-    call->slice_points = msm_slice_points(n, call->slices);
-    call->slices =
-        n == 0 ? 0 : (n + call->slice_points - 1) / call->slice_points; /* rounding may leave none */
-    call->block_bits = block_bits;
-    msm_set_offset(call);
+    call->block_bits = next;
+    msm_measure(lengths, next, scalars, n);
+    next += msm_round(n / MSM_BLOCK + 1);
+    call->tasks = (struct msm_task *)next;
+    next += msm_round(tasks_max * sizeof *call->tasks);
     call->sums = next;
-    next += msm_round((size_t)MSM_WINDOWS_MAX * (call->slices + 1) * group->xyzz_bytes);
+    next += msm_round(tasks_max * group->xyzz_bytes);
     call->workers = next;
+    call->window_bits = msm_window_bits(msm_worth(lengths));
+    call->window_bits = call->window_bits < bits_max ? call->window_bits : bits_max;
+    call->windows = msm_windows(call->window_bits);
+    msm_plan(call, lengths, slices, par->workers);
+    CHECK(call->tasks_count <= tasks_max);
+    call->slice_points = msm_slice_points(n, slices);
     call->worker_bytes = msm_worker_bytes(group, call->slice_points, (size_t)1 << (call->window_bits - 1));
-    par_run(par, call->windows * call->slices, group->tasks[cpu_level()], call);
+    par_run(par, call->tasks_count, group->tasks[cpu_level()], call);
 }
 
 size_t msm_g1_scratch_size(size_t n, unsigned workers)
@@ -179,18 +211,19 @@ size_t msm_g2_scratch_size(size_t n, unsigned workers)
 
 /* The two groups' last steps: windows are put together from the highest down, by window_bits doublings each.
  */
-#define MSM_COMBINE(group, r, call)                                             \
-    do {                                                                        \
-        const group##_xyzz *sums = (call)->sums;                                \
-        group##_xyzz_set_infinity(r);                                           \
-        for (size_t window = (call)->windows; window-- > 0;) {                  \
-            for (unsigned bit = 0; bit < (call)->window_bits; bit++) {          \
-                group##_xyzz_dbl(r, r);                                         \
-            }                                                                   \
-            for (size_t slice = 0; slice < (call)->slices; slice++) {           \
-                group##_xyzz_add(r, r, &sums[window * (call)->slices + slice]); \
-            }                                                                   \
-        }                                                                       \
+#define MSM_COMBINE(group, r, call)                                        \
+    do {                                                                   \
+        const group##_xyzz *sums = (call)->sums;                           \
+        unsigned window = (call)->windows - 1;                             \
+        group##_xyzz_set_infinity(r);                                      \
+        for (size_t task = (call)->tasks_count; task-- > 0;) {             \
+            for (; window != (call)->tasks[task].window; window--) {       \
+                for (unsigned bit = 0; bit < (call)->window_bits; bit++) { \
+                    group##_xyzz_dbl(r, r);                                \
+                }                                                          \
+            }                                                              \
+            group##_xyzz_add(r, r, &sums[task]);                           \
+        }                                                                  \
     } while (0)
 
 void msm_g1(g1_xyzz *r, const uint8_t *points, const uint8_t *scalars, size_t n, struct par *par,

@@ -46,16 +46,18 @@ static size_t KERNEL(carve)(struct KERNEL(scratch) * scratch, unsigned char *bas
 static void KERNEL(sort)(struct KERNEL(scratch) * scratch, const struct msm_call *call, unsigned window,
                          size_t first, size_t count, size_t buckets)
 {
+    const unsigned bit = window * call->window_bits;
+    const uint8_t *scalars = call->scalars + first * U256_BYTES;
     uint32_t *begins = scratch->begins;
     memset(begins, 0, (buckets + 1) * sizeof *begins);
     for (size_t block = 0; block < count; block += MSM_BLOCK) {
         const size_t end = count - block < MSM_BLOCK ? count : block + MSM_BLOCK;
-        if (call->block_bits[(first + block) / MSM_BLOCK] <= window * call->window_bits) {
+        if (call->block_bits[(first + block) / MSM_BLOCK] <= bit) {
             memset(scratch->digits + block, 0, (end - block) * sizeof *scratch->digits);
             continue;
         }
         for (size_t i = block; i < end; i++) {
-            const int32_t digit = msm_digit(call, call->scalars + (first + i) * U256_BYTES, window);
+            const int32_t digit = msm_digit(scalars + i * U256_BYTES, bit, call->window_bits);
             scratch->digits[i] = digit;
             begins[digit < 0 ? -digit : digit]++;
         }
@@ -298,13 +300,13 @@ static void KERNEL(sum_buckets)(KERNEL_XYZZ *r, struct KERNEL(scratch) * scratch
 void KERNEL_TASK(void *argument, size_t task, unsigned worker)
 {
     const struct msm_call *call = argument;
-    const unsigned window = (unsigned)(task / call->slices);
-    const size_t first = task % call->slices * call->slice_points;
-    const size_t count = call->n - first < call->slice_points ? call->n - first : call->slice_points;
+    const struct msm_task *slice = &call->tasks[task];
+    const size_t first = msm_slice_begin(call->n, slice->slice, slice->slices);
+    const size_t count = msm_slice_begin(call->n, slice->slice + 1, slice->slices) - first;
     const size_t buckets = (size_t)1 << (call->window_bits - 1);
     struct KERNEL(scratch) scratch;
     KERNEL(carve)(&scratch, call->workers + worker * call->worker_bytes, call->slice_points, buckets);
-    KERNEL(sort)(&scratch, call, window, first, count, buckets);
+    KERNEL(sort)(&scratch, call, slice->window, first, count, buckets);
     KERNEL_XYZZ *sum = (KERNEL_XYZZ *)call->sums + task;
     KERNEL_POINT(xyzz_set_infinity)(sum);
     if (scratch.begins[buckets] != 0) {
