@@ -25,7 +25,7 @@ static uint64_t draw(void)
 
 static void feed(const uint8_t *bytes, size_t size)
 {
-    uint8_t *copy = malloc(size ? size : 1);
+    uint8_t *copy = calloc(1, size ? size : 1);
     if (!copy) {
         abort();
     }
@@ -71,7 +71,7 @@ static void replay_bytes(uint8_t *bytes, size_t size)
         feed(bytes, i);
         feed(bytes, size - i - 1);
     }
-    uint8_t *copy = malloc(size ? size : 1);
+    uint8_t *copy = calloc(1, size ? size : 1);
     if (!copy) {
         abort();
     }
