@@ -29,7 +29,7 @@ if [ -z "${UZK_TEST_FAST:-}" ]; then
     export UZK_SIM_SEEDS=500
     # So do the cases that kill and restart the program for minutes, and snarkjs has judged the same proofs by then.
     suite asan -E 'e2e/(kill_resume|interrupt)|unit/test_msm(/adx)?$'
-    suite tsan -E 'e2e/(kill_resume|interrupt|bad_input)|unit/test_gaps|/(portable|adx|ifma)$'
+    suite tsan -E 'e2e/(kill_resume|interrupt|bad_input)|unit/test_(gaps|msm$)|/(portable|adx|ifma)$'
     step "fuzz: configure" cmake --preset fuzz
     step "fuzz: build" cmake --build --preset fuzz
     step "fuzz: run" ctest --test-dir build/fuzz --no-tests=error -R '^fuzz/'
