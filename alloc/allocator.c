@@ -13,6 +13,9 @@
  * and not in a loop. */
 #define ALLOCATOR_MARK "UZK_ALLOCATOR_PRELOADED"
 
+/* What LD_PRELOAD was before, so that programs that this one starts get theirs. */
+#define ALLOCATOR_BEFORE "UZK_ALLOCATOR_BEFORE"
+
 static const struct allocator *const allocator_all[] = {
     &allocator_glibc,
     &allocator_tcmalloc,
@@ -87,39 +90,81 @@ static const char *allocator_find_library(const struct allocator *allocator)
     return NULL;
 }
 
+enum error_code allocator_available(const struct allocator *wanted, struct error *error)
+{
+    if (wanted->libraries[0] != NULL && allocator_find_library(wanted) == NULL) {
+        return error_set(
+            error, ERROR_SYSTEM,
+            "allocator \"%s\" needs %s, which the dynamic linker does not find; install the package %s",
+            wanted->name, wanted->libraries[0], wanted->package);
+    }
+    return ERROR_NONE;
+}
+
+/* The environment as it was before the first execution. */
+static void allocator_tidy(void)
+{
+    const char *before = getenv(ALLOCATOR_BEFORE);
+    if (getenv(ALLOCATOR_MARK) == NULL) {
+        return;
+    }
+    if (before != NULL) {
+        setenv("LD_PRELOAD", before, 1);
+    } else {
+        unsetenv("LD_PRELOAD");
+    }
+    unsetenv(ALLOCATOR_BEFORE);
+    unsetenv(ALLOCATOR_MARK);
+}
+
+/* Puts library ("" for none) before whatever else is preloaded. Without one, nothing is: what was might be an
+ * allocator. */
+static bool allocator_set_environment(const struct allocator *wanted, const char *library)
+{
+    char preload[4096];
+    const char *before = getenv("LD_PRELOAD");
+    bool set = before == NULL || setenv(ALLOCATOR_BEFORE, before, 1) == 0;
+    set = set && setenv(ALLOCATOR_MARK, wanted->name, 1) == 0;
+    if (library[0] == '\0') {
+        return set && unsetenv("LD_PRELOAD") == 0;
+    }
+    int length = snprintf(preload, sizeof preload, "%s%s%s", library, before != NULL ? ":" : "",
+                          before != NULL ? before : "");
+    if (length < 0 || (size_t)length >= sizeof preload) {
+        errno = E2BIG;
+        return false;
+    }
+    return set && setenv("LD_PRELOAD", preload, 1) == 0;
+}
+
 enum error_code allocator_ensure(const struct allocator *wanted, char **argv, struct error *error)
 {
     CHECK(wanted != NULL && argv != NULL);
     char library_path[256];
     const struct allocator *present = allocator_in_place(library_path, sizeof library_path);
     if (present == wanted) {
-        unsetenv(ALLOCATOR_MARK);
+        allocator_tidy();
         return ERROR_NONE;
     }
     const char *mark = getenv(ALLOCATOR_MARK);
     if (mark != NULL && strcmp(mark, wanted->name) == 0) {
-        return error_set(
-            error, ERROR_SYSTEM,
-            "allocator \"%s\" was preloaded but malloc is still the one of %s; a set-user-ID program or "
-            "a static build ignores LD_PRELOAD",
-            wanted->name, library_path);
+        return error_set(error, ERROR_SYSTEM,
+                         "allocator \"%s\" was preloaded but malloc is still the one of %s; a set-user-ID "
+                         "program, a static "
+                         "build or one with a sanitizer ignores LD_PRELOAD",
+                         wanted->name, library_path);
     }
-    const char *library = "";
-    if (wanted->libraries[0] != NULL) {
-        library = allocator_find_library(wanted);
-        if (library == NULL) {
-            return error_set(
-                error, ERROR_SYSTEM,
-                "allocator \"%s\" needs %s, which the dynamic linker does not find; install the package %s",
-                wanted->name, wanted->libraries[0], wanted->package);
-        }
+    enum error_code code = allocator_available(wanted, error);
+    if (code != ERROR_NONE) {
+        return code;
     }
-    int failed = library[0] != '\0' ? setenv("LD_PRELOAD", library, 1) : unsetenv("LD_PRELOAD");
-    if (failed != 0 || setenv(ALLOCATOR_MARK, wanted->name, 1) != 0) {
+    const char *library = wanted->libraries[0] != NULL ? allocator_find_library(wanted) : "";
+    if (!allocator_set_environment(wanted, library)) {
         return error_set_errno(error, errno, "cannot set the environment to preload allocator \"%s\"",
                                wanted->name);
     }
     execv("/proc/self/exe", argv);
-    return error_set_errno(error, errno, "cannot execute this program again with allocator \"%s\" preloaded",
-                           wanted->name);
+    return error_set(error, ERROR_SYSTEM,
+                     "cannot execute this program again with allocator \"%s\" preloaded: %s", wanted->name,
+                     strerror(errno));
 }

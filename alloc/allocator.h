@@ -50,10 +50,14 @@ const struct allocator *allocator_by_name(const char *name);
  * capacity. */
 const struct allocator *allocator_in_place(char *library_path, size_t capacity);
 
+/* ERROR_SYSTEM if the allocator's library cannot be found; the package is named. */
+enum error_code allocator_available(const struct allocator *wanted, struct error *error) ERROR_MUST_USE;
+
 /* Makes wanted the allocator in place: returns at once if it is, otherwise executes this program again, with
- * argv and the library preloaded, and does not return. ERROR_SYSTEM: the library cannot be found (the package
- * is named), or the program has been executed again already and still another allocator is in place. Call it
- * first thing in main, before threads and files exist. */
+ * argv and the library preloaded, and does not return. Programs that this one starts later find LD_PRELOAD as
+ * it was before. ERROR_SYSTEM: the library cannot be found (the package is named), or the program has been
+ * executed again already and still another allocator is in place. Call it first thing in main, before threads
+ * and files exist. */
 enum error_code allocator_ensure(const struct allocator *wanted, char **argv,
                                  struct error *error) ERROR_MUST_USE;
 

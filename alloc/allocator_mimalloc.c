@@ -30,8 +30,9 @@ const struct allocator allocator_mimalloc = {
     .package = "libmimalloc2.0",
     .trim_does = "mi_collect(true): the calling thread's heap and abandoned segments of ended threads",
     .trim_cannot =
-        "free blocks in the heaps of other threads that still run: each thread can only collect its own; "
-        "mimalloc purges those by itself after its delay",
+        "segments that are still in use in part, and the heaps of other threads that still run, which only "
+        "those can collect; mimalloc purges these by itself when more is freed there, after its delay "
+        "(MIMALLOC_DECOMMIT_DELAY)",
     .trim = mimalloc_trim,
     .stats = mimalloc_stats,
 };

@@ -1,7 +1,9 @@
 #include "coordinator/command_check.h"
 
+#include "alloc/allocator.h"
 #include "conf/check.h"
 #include "conf/config.h"
+#include "conf/config_names.h"
 #include "coordinator/cli.h"
 #include "coordinator/cli_input.h"
 #include "cuda/team.h"
@@ -54,6 +56,16 @@ static void check_devices(struct check *check)
                       check->config->path, device->index);
             problem(check, &error);
         }
+    }
+}
+
+static void check_allocator(struct check *check)
+{
+    struct error error;
+    if (check->config->allocator_set &&
+        allocator_available(allocator_by_name(config_allocator_names[check->config->allocator]), &error) !=
+            ERROR_NONE) {
+        problem(check, &error);
     }
 }
 
@@ -146,6 +158,7 @@ static void check_all(struct check *check)
 {
     const struct config *config = check->config;
     check_devices(check);
+    check_allocator(check);
     for (size_t index = 0; index < config->circuits_count; index++) {
         check_circuit(check, index);
     }
@@ -175,6 +188,11 @@ static int report(const struct check *check)
         return check->exit_code;
     }
     config_print(config, stdout);
+    if (!config->allocator_set) {
+        char library[PATH_MAX];
+        const struct allocator *allocator = allocator_in_place(library, sizeof library);
+        printf("# allocator = %s: in place, and not set\n", allocator != NULL ? allocator->name : library);
+    }
     cli_message("%s: nothing is wrong: %zu circuit%s, %zu job%s, %" PRIu64 " partition%s", config->path,
                 config->circuits_count, config->circuits_count == 1 ? "" : "s", config->jobs_count,
                 config->jobs_count == 1 ? "" : "s", partitions, partitions == 1 ? "" : "s");

@@ -1,13 +1,17 @@
 #include "coordinator/command_run.h"
 
+#include "alloc/allocator.h"
 #include "conf/config.h"
+#include "conf/config_names.h"
 #include "coordinator/cli.h"
 #include "coordinator/progress.h"
 #include "coordinator/run.h"
 #include "coordinator/summary.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static const char description[] = "Proves the batch that a configuration file describes. Shows progress on a "
@@ -51,6 +55,30 @@ static bool all_proven(const struct run_result *result)
            !result->stopped;
 }
 
+/* Executes the program again unless the configuration's allocator is in place. arguments: the command's own,
+ * without its name. */
+static enum error_code put_allocator(const struct config *config, int count, char **arguments,
+                                     struct error *error)
+{
+    if (!config->allocator_set) {
+        return ERROR_NONE;
+    }
+    char program[] = "uzk", command[] = "run";
+    char **argv = calloc((size_t)count + 3, sizeof *argv);
+    if (argv == NULL) {
+        return error_set_errno(error, ENOMEM, "%s: setting the allocator", config->path);
+    }
+    argv[0] = program;
+    argv[1] = command;
+    for (int i = 0; i < count; ++i) {
+        argv[2 + i] = arguments[i];
+    }
+    enum error_code code =
+        allocator_ensure(allocator_by_name(config_allocator_names[config->allocator]), argv, error);
+    free(argv);
+    return code;
+}
+
 int command_run(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -66,6 +94,11 @@ int command_run(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* whoever reads the progress may leave; the proofs go on */
     if (config_read(&config, path, &error) != ERROR_NONE) {
         return cli_fail(&error);
+    }
+    if (put_allocator(&config, argc - 1, argv + 1, &error) != ERROR_NONE) {
+        int refused = cli_fail(&error);
+        config_free(&config);
+        return refused;
     }
     progress_init(&progress, STDERR_FILENO, flags.quiet);
     const struct run_options options = {
