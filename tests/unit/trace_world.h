@@ -586,7 +586,10 @@ static inline uint8_t *world_bytes(struct world *world, size_t *size)
         world->events[other] = event;
     }
     memcpy(bytes, &world->header, sizeof world->header);
-    memcpy(bytes + sizeof world->header, world->events, world->count * sizeof *world->events);
+    for (size_t i = 0; i < world->count; i++) {
+        memcpy(bytes + sizeof world->header + i * sizeof *world->events, &world->events[i],
+               sizeof *world->events);
+    }
     return bytes;
 }
 
