@@ -66,6 +66,7 @@ static void bench_fields(void)
 {
     static const char *const throughputs[CPU_LEVELS] = {[CPU_PORTABLE] = "fq_mul (side by side, C)",
                                                         [CPU_ADX] = "fq_mul (side by side, adx)",
+                                                        [CPU_FMA] = "fq_mul (side by side, fma)",
                                                         [CPU_IFMA] = "fq_mul (side by side, ifma)"};
     double best;
     for (int level = CPU_PORTABLE; level <= (int)cpu_level(); level++) {

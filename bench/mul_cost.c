@@ -25,8 +25,10 @@ void mul_cost_portable(fq values[MUL_COST_CHAINS], size_t steps)
 
 double mul_cost(enum cpu_level level)
 {
-    void (*const runs[CPU_LEVELS])(fq *, size_t) = {
-        [CPU_PORTABLE] = mul_cost_portable, [CPU_ADX] = mul_cost_adx, [CPU_IFMA] = mul_cost_ifma};
+    void (*const runs[CPU_LEVELS])(fq *, size_t) = {[CPU_PORTABLE] = mul_cost_portable,
+                                                    [CPU_ADX] = mul_cost_adx,
+                                                    [CPU_FMA] = mul_cost_fma,
+                                                    [CPU_IFMA] = mul_cost_ifma};
     fq values[MUL_COST_CHAINS];
     double best = 1;
     CHECK(level <= cpu_level());

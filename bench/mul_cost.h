@@ -19,6 +19,7 @@ double mul_cost(enum cpu_level level);
 /* Raises every value to a power that only `steps` decides: MUL_COST_CHAINS multiplications a step. */
 void mul_cost_portable(fq values[MUL_COST_CHAINS], size_t steps);
 void mul_cost_adx(fq values[MUL_COST_CHAINS], size_t steps);
+void mul_cost_fma(fq values[MUL_COST_CHAINS], size_t steps);
 void mul_cost_ifma(fq values[MUL_COST_CHAINS], size_t steps);
 
 /* Processor time of the calling thread. */

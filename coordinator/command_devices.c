@@ -13,7 +13,7 @@
 
 static const char description[] =
     "Lists what this machine can prove with, and whether uzk run finds what it needs.\v"
-    "The environment variable UZK_CPU (portable, adx, ifma) lowers the CPU's level, for comparisons.";
+    "The environment variable UZK_CPU (portable, adx, fma, ifma) lowers the CPU's level, for comparisons.";
 
 /* The processor's name as Linux tells it, or that it doesn't. */
 static void cpu_model(char *model, size_t capacity)

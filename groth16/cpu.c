@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const cpu_names[CPU_LEVELS] = {"portable", "adx", "ifma"};
+static const char *const cpu_names[CPU_LEVELS] = {"portable", "adx", "fma", "ifma"};
 
 const char *cpu_level_name(enum cpu_level level)
 {
@@ -32,7 +32,7 @@ static enum cpu_level cpu_detect(void)
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512ifma")) {
         return CPU_IFMA;
     }
-    return CPU_ADX;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? CPU_FMA : CPU_ADX;
 }
 #else
 static enum cpu_level cpu_detect(void)

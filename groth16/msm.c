@@ -18,14 +18,14 @@ static const struct msm_group msm_group_g1 = {
     .affine_bytes = sizeof(g1_affine),
     .xyzz_bytes = sizeof(g1_xyzz),
     .element_bytes = sizeof(fq),
-    .tasks = {msm_g1_task_portable, msm_g1_task_adx, msm_g1_task_ifma},
+    .tasks = {msm_g1_task_portable, msm_g1_task_adx, msm_g1_task_fma, msm_g1_task_ifma},
 };
 
 static const struct msm_group msm_group_g2 = {
     .affine_bytes = sizeof(g2_affine),
     .xyzz_bytes = sizeof(g2_xyzz),
     .element_bytes = sizeof(fq2),
-    .tasks = {msm_g2_task_portable, msm_g2_task_adx, msm_g2_task_ifma},
+    .tasks = {msm_g2_task_portable, msm_g2_task_adx, msm_g2_task_fma, msm_g2_task_ifma},
 };
 
 static unsigned msm_windows(unsigned window_bits)

@@ -49,8 +49,8 @@ struct msm_segment {
 
 typedef void msm_kernel(void *call, size_t task, unsigned worker);
 
-msm_kernel msm_g1_task_portable, msm_g2_task_portable, msm_g1_task_adx, msm_g2_task_adx, msm_g1_task_ifma,
-    msm_g2_task_ifma;
+msm_kernel msm_g1_task_portable, msm_g2_task_portable, msm_g1_task_adx, msm_g2_task_adx, msm_g1_task_fma,
+    msm_g2_task_fma, msm_g1_task_ifma, msm_g2_task_ifma;
 
 /* The first point of a slice, a multiple of MSM_BLOCK or n. */
 static inline size_t msm_slice_begin(size_t n, uint32_t slice, uint32_t slices)

@@ -1,4 +1,4 @@
-/* msm_vector.h - sums of pairs of points, eight pairs at once, written once for both groups; msm_ifma.c
+/* msm_vector.h - sums of pairs of points, eight pairs at once, written once for both groups; msm_lanes.h
  * includes it for each.
  *
  * It defines VECTOR(name) for the functions made here, VECTOR_FIELD(name) for those on eight elements (fq8 or
@@ -15,31 +15,31 @@
 struct VECTOR(pairs) {
     VECTOR_ELEMENT x1, y1, x2, y2;
     VECTOR_ELEMENT denominator; /* < 2, normal */
-    __mmask8 doubles;           /* equal points */
-    __mmask8 cancels;           /* opposite points */
-    __mmask8 first_infinite;
-    __mmask8 second_infinite;
+    uint8_t doubles;            /* equal points */
+    uint8_t cancels;            /* opposite points */
+    uint8_t first_infinite;
+    uint8_t second_infinite;
 };
 
 /* Chains of prefix products that run side by side, since a multiplication takes long but many overlap. */
-enum { VECTOR(CHAINS) = 2, VECTOR(ENDS) = VECTOR(CHAINS) * FQ8_LANES };
+enum { VECTOR(CHAINS) = 2, VECTOR(ENDS) = VECTOR(CHAINS) * LANES };
 
 /* Up to eight points from where they lie; missing ones repeat the last. */
-FQ8_INLINE void VECTOR(gather)(VECTOR_ELEMENT *x, VECTOR_ELEMENT *y,
-                               const VECTOR_AFFINE *const points[FQ8_LANES], size_t step)
+FQ8_INLINE void VECTOR(gather)(VECTOR_ELEMENT *x, VECTOR_ELEMENT *y, const VECTOR_AFFINE *const points[LANES],
+                               size_t step)
 {
-    lanes words[VECTOR_REGISTERS][FQ8_LANES];
+    lanes words[VECTOR_REGISTERS][LANES];
     for (int piece = 0; piece < VECTOR_REGISTERS; piece++) {
-        for (int lane = 0; lane < FQ8_LANES; lane++) {
+        for (int lane = 0; lane < LANES; lane++) {
             const VECTOR_AFFINE *point = points[lane] + step;
-            words[piece][lane] = _mm512_loadu_si512((const char *)point + 64 * piece);
+            words[piece][lane] = lanes_load((const char *)point + 64 * piece);
         }
-        fq8_transpose(words[piece]);
+        lanes_transpose(words[piece]);
     }
     VECTOR(split)(x, y, words);
 }
 
-FQ8_INLINE void VECTOR(prepare)(struct VECTOR(pairs) * r, const VECTOR_AFFINE *const points[FQ8_LANES])
+FQ8_INLINE void VECTOR(prepare)(struct VECTOR(pairs) * r, const VECTOR_AFFINE *const points[LANES])
 {
     VECTOR(gather)(&r->x1, &r->y1, points, 0);
     VECTOR(gather)(&r->x2, &r->y2, points, 1);
@@ -47,14 +47,14 @@ FQ8_INLINE void VECTOR(prepare)(struct VECTOR(pairs) * r, const VECTOR_AFFINE *c
     VECTOR_FIELD(normalize)(&r->denominator);
     r->first_infinite = VECTOR_FIELD(is_zero)(&r->y1); /* no point has y = 0: the group's order is odd */
     r->second_infinite = VECTOR_FIELD(is_zero)(&r->y2);
-    const __mmask8 infinite = r->first_infinite | r->second_infinite;
-    const __mmask8 same_x = VECTOR_FIELD(equal)(&r->x1, &r->x2) & (__mmask8)~infinite;
+    const uint8_t infinite = r->first_infinite | r->second_infinite;
+    const uint8_t same_x = VECTOR_FIELD(equal)(&r->x1, &r->x2) & (uint8_t)~infinite;
     r->doubles = same_x;
     r->cancels = 0;
     if (__builtin_expect(same_x != 0, 0)) {
         VECTOR_ELEMENT twice;
         r->doubles &= VECTOR_FIELD(equal)(&r->y1, &r->y2);
-        r->cancels = same_x & (__mmask8)~r->doubles;
+        r->cancels = same_x & (uint8_t)~r->doubles;
         VECTOR_FIELD(add_raw)(&twice, &r->y1, &r->y2);
         VECTOR_FIELD(normalize)(&twice);
         VECTOR_FIELD(select)(&r->denominator, r->doubles, &twice);
@@ -95,7 +95,7 @@ FQ8_INLINE void VECTOR(finish)(VECTOR_ELEMENT *x3, VECTOR_ELEMENT *y3, const str
     VECTOR_FIELD(sub_raw)(y3, y3, &pairs->y1, 1);
     VECTOR_FIELD(normalize)(y3);
     VECTOR_FIELD(canonical)(y3);
-    const __mmask8 special = pairs->cancels | pairs->first_infinite | pairs->second_infinite;
+    const uint8_t special = pairs->cancels | pairs->first_infinite | pairs->second_infinite;
     if (__builtin_expect(special != 0, 0)) {
         VECTOR_ELEMENT zero;
         memset(&zero, 0, sizeof zero);
@@ -114,7 +114,7 @@ static void VECTOR(invert)(VECTOR_ELEMENT products[VECTOR(CHAINS)])
     FIELD_ELEMENT values[VECTOR(ENDS)], scratch[VECTOR(ENDS)];
     for (int chain = 0; chain < VECTOR(CHAINS); chain++) {
         VECTOR_FIELD(canonical)(&products[chain]);
-        VECTOR(unload)(&values[chain * FQ8_LANES], &products[chain]);
+        VECTOR(unload)(&values[chain * LANES], &products[chain]);
     }
     FIELD(batch_inv)(values, scratch, VECTOR(ENDS)); /* 2^512 / P */
     for (int end = 0; end < VECTOR(ENDS); end++) {
@@ -123,33 +123,32 @@ static void VECTOR(invert)(VECTOR_ELEMENT products[VECTOR(CHAINS)])
         }
     }
     for (int chain = 0; chain < VECTOR(CHAINS); chain++) {
-        VECTOR(reload)(&products[chain], &values[chain * FQ8_LANES]);
+        VECTOR(reload)(&products[chain], &values[chain * LANES]);
     }
 }
 
-FQ8_INLINE void VECTOR(locate)(const VECTOR_AFFINE *points[FQ8_LANES], const VECTOR_AFFINE *in,
+FQ8_INLINE void VECTOR(locate)(const VECTOR_AFFINE *points[LANES], const VECTOR_AFFINE *in,
                                const uint16_t *pairs, size_t first, size_t count)
 {
-    for (size_t lane = 0; lane < FQ8_LANES; lane++) {
+    for (size_t lane = 0; lane < LANES; lane++) {
         points[lane] = &in[pairs[first + lane < count ? first + lane : count - 1]];
     }
 }
 
-/* As add_pairs of msm_kernel.h. prefixes: one vector element for every eight pairs, aligned to 64. */
-static __attribute__((noinline)) void VECTOR(add_pairs)(VECTOR_AFFINE *out, const VECTOR_AFFINE *in,
-                                                        const uint16_t *pairs, const uint16_t *outs,
-                                                        VECTOR_ELEMENT *prefixes, size_t count)
+static __attribute__((noinline)) void VECTOR(add_eights)(VECTOR_AFFINE *out, const VECTOR_AFFINE *in,
+                                                         const uint16_t *pairs, const uint16_t *outs,
+                                                         VECTOR_ELEMENT *prefixes, size_t count)
 {
-    const VECTOR_AFFINE *points[FQ8_LANES];
+    const VECTOR_AFFINE *points[LANES];
     struct VECTOR(pairs) eight;
     VECTOR_ELEMENT products[VECTOR(CHAINS)];
-    const size_t vectors = (count + FQ8_LANES - 1) / FQ8_LANES;
+    const size_t vectors = (count + LANES - 1) / LANES;
     for (int chain = 0; chain < VECTOR(CHAINS); chain++) {
         VECTOR_FIELD(broadcast)(&products[chain], &FIELD(one)); /* any start but zero will do */
     }
     for (size_t v = 0; v < vectors; v++) {
         VECTOR_ELEMENT *product = &products[v % VECTOR(CHAINS)];
-        VECTOR(locate)(points, in, pairs, v * FQ8_LANES, count);
+        VECTOR(locate)(points, in, pairs, v * LANES, count);
         VECTOR(prepare)(&eight, points);
         prefixes[v] = *product;
         VECTOR_FIELD(mul)(product, product, &eight.denominator); /* < 1.1 */
@@ -158,13 +157,21 @@ static __attribute__((noinline)) void VECTOR(add_pairs)(VECTOR_AFFINE *out, cons
     for (size_t v = vectors; v-- > 0;) {
         VECTOR_ELEMENT *product = &products[v % VECTOR(CHAINS)];
         VECTOR_ELEMENT inverse, x3, y3;
-        VECTOR(locate)(points, in, pairs, v * FQ8_LANES, count);
+        VECTOR(locate)(points, in, pairs, v * LANES, count);
         VECTOR(prepare)(&eight, points);
         VECTOR_FIELD(mul)(&inverse, product, &prefixes[v]);      /* < 1.1 */
         VECTOR_FIELD(mul)(product, product, &eight.denominator); /* < 1.1 */
         VECTOR(finish)(&x3, &y3, &eight, &inverse);
         VECTOR(scatter)
-        (out, &outs[v * FQ8_LANES], &x3, &y3,
-         count - v * FQ8_LANES < FQ8_LANES ? count - v * FQ8_LANES : FQ8_LANES);
+        (out, &outs[v * LANES], &x3, &y3, count - v * LANES < LANES ? count - v * LANES : LANES);
     }
+}
+
+/* As add_pairs of msm_kernel.h. prefixes: one vector element for every eight pairs, aligned to 64. */
+static void VECTOR(add_pairs)(VECTOR_AFFINE *out, const VECTOR_AFFINE *in, const uint16_t *pairs,
+                              const uint16_t *outs, VECTOR_ELEMENT *prefixes, size_t count)
+{
+    const unsigned before = lanes_begin();
+    VECTOR(add_eights)(out, in, pairs, outs, prefixes, count);
+    lanes_end(before);
 }

@@ -4,7 +4,7 @@
 #include "groth16/cpu.h"
 #include "groth16/ntt_level.h"
 
-/* A far tile has at most 256 rows of 8 elements: 64 KiB (80 in the limbs of ntt_ifma.c), which the
+/* A far tile has at most 256 rows of 8 elements: 64 KiB (80 in the limbs of ntt_lanes.h), which the
  * second-level cache of any processor holds beside its twiddles. The near pass takes what is left: up to 2^13
  * elements in place (256 KiB), or eight blocks of 2^9 side by side in scratch (160 KiB). */
 enum {
@@ -13,8 +13,8 @@ enum {
     NEAR_STAGES_MAX = 13,
     NEAR_STAGES_MAX_WIDE = 9,
     NEAR_ALONE_MAX = 9, /* small domains are one block */
-    LANES = 8,
-    LANES_BYTES = 320,
+    WIDE_BLOCKS = 8,
+    WIDE_BYTES = 320,
     TASK_ELEMENTS = 2048
 };
 
@@ -27,8 +27,8 @@ size_t ntt_table_size(unsigned log2)
 size_t ntt_scratch_size(unsigned workers)
 {
     size_t narrow = sizeof(fr) * FAR_COLUMNS << FAR_STAGES_MAX;
-    size_t wide = (size_t)LANES_BYTES << NEAR_STAGES_MAX_WIDE;
-    return workers * (cpu_level() == CPU_IFMA ? wide : narrow);
+    size_t wide = (size_t)WIDE_BYTES << NEAR_STAGES_MAX_WIDE;
+    return workers * (cpu_level() >= CPU_FMA ? wide : narrow);
 }
 
 /* A primitive 2^log2-th root of unity, a power of 5; for log2 beyond the two-adicity, what snarkjs shifts by
@@ -100,7 +100,7 @@ void ntt_init(struct ntt *ntt, unsigned log2, void *memory, struct par *par)
     u256 count = {{n, 0, 0, 0}};
     CHECK(fr_from_u256(&count_inverse, &count));
     fr_inv(&count_inverse, &count_inverse);
-    bool wide = cpu_level() == CPU_IFMA && log2 > NEAR_ALONE_MAX;
+    bool wide = cpu_level() >= CPU_FMA && log2 > NEAR_ALONE_MAX;
     fr first = fr_one;
     for (int i = 0; i < 4 && wide; i++) {
         fr_dbl(&first, &first);
@@ -217,9 +217,10 @@ void ntt_to_coset(const struct ntt *ntt, fr *values, struct par *par, void *scra
     };
 #if defined(__x86_64__)
     if (ntt->wide) {
-        pass.far = ntt_ifma_far;
-        pass.near = ntt_ifma_near;
-        pass.near_blocks = LANES;
+        const bool ifma = cpu_level() >= CPU_IFMA;
+        pass.far = ifma ? ntt_ifma_far : ntt_fma_far;
+        pass.near = ifma ? ntt_ifma_near : ntt_fma_near;
+        pass.near_blocks = WIDE_BLOCKS;
     }
 #endif
     for (unsigned group = 0; group < plan.groups; group++) {

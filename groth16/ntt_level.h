@@ -24,7 +24,7 @@ struct ntt_tile {
 typedef void ntt_far(const struct ntt_tile *tile, void *scratch);
 typedef void ntt_near(const struct ntt *ntt, fr *values, unsigned stages, size_t block, void *scratch);
 
-ntt_far ntt_portable_far, ntt_adx_far, ntt_ifma_far;
-ntt_near ntt_portable_near, ntt_adx_near, ntt_ifma_near;
+ntt_far ntt_portable_far, ntt_adx_far, ntt_fma_far, ntt_ifma_far;
+ntt_near ntt_portable_near, ntt_adx_near, ntt_fma_near, ntt_ifma_near;
 
 #endif
