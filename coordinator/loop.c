@@ -361,6 +361,25 @@ void loop_poll(struct loop *loop, struct loop_token token, int file, bool multis
     }
 }
 
+void loop_poll_urgent(struct loop *loop, struct loop_token token, int file)
+{
+    struct io_uring_sqe *sqe = queue(loop);
+    if (sqe != NULL) {
+        io_uring_prep_poll_multishot(sqe, file, POLLPRI);
+        finish_sqe(sqe, token, 0);
+    }
+}
+
+void loop_madvise(struct loop *loop, struct loop_token token, void *pages, size_t bytes, int advice)
+{
+    struct io_uring_sqe *sqe = queue(loop);
+    CHECK(bytes < 1u << 31); /* the request has 32 bits for it */
+    if (sqe != NULL) {
+        io_uring_prep_madvise(sqe, pages, (off_t)bytes, advice);
+        finish_sqe(sqe, token, 0);
+    }
+}
+
 void loop_cancel(struct loop *loop, struct loop_token token)
 {
     struct io_uring_sqe *sqe = take_sqe(loop);

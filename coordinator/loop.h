@@ -36,7 +36,8 @@ enum loop_kind {
     LOOP_CHILD,   /* a witness command's end */
     LOOP_CAPTURE, /* and its messages */
     LOOP_TRACE,
-    LOOP_ADVISE, /* a slab whose pages are handed back */
+    LOOP_ADVISE,   /* a slab whose pages are handed back */
+    LOOP_PRESSURE, /* the system's word that memory is short */
     LOOP_KINDS
 };
 
@@ -125,6 +126,12 @@ void loop_close_file(struct loop *loop, struct loop_token token, int file);
 /* Completes when the file becomes readable: once, or with `multishot` each time until a completion without
  * `more`. */
 void loop_poll(struct loop *loop, struct loop_token token, int file, bool multishot);
+
+/* The same for urgent data (POLLPRI), always multishot. */
+void loop_poll_urgent(struct loop *loop, struct loop_token token, int file);
+
+/* madvise(2), on a thread of the kernel's. */
+void loop_madvise(struct loop *loop, struct loop_token token, void *pages, size_t bytes, int advice);
 
 /* Asks that the operation with this token be given up; it completes with -ECANCELED or as it would have. */
 void loop_cancel(struct loop *loop, struct loop_token token);

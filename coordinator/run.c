@@ -16,7 +16,7 @@ enum { COMPLETIONS = 16 };
 /* ---- events ---- */
 
 /* Answers may come while effects are being carried out; they are fed afterwards, in order. */
-static void push(struct run *run, const struct core_event *event)
+void run_push(struct run *run, const struct core_event *event)
 {
     CHECK(run->events_count < run->events_capacity);
     run->events[(run->events_first + run->events_count++) % run->events_capacity] = *event;
@@ -26,7 +26,7 @@ static void answer(struct run *run, enum core_event_kind kind, uint32_t index, u
                    enum error_code code)
 {
     const struct core_event event = {.kind = kind, .index = index, .generation = generation, .code = code};
-    push(run, &event);
+    run_push(run, &event);
 }
 
 static void answer_slot(struct run *run, enum core_event_kind kind, const struct slot *slot,
@@ -37,31 +37,17 @@ static void answer_slot(struct run *run, enum core_event_kind kind, const struct
 
 static void feed_all(struct run *run)
 {
-    while (run->events_count > 0) {
+    while (run->events_count > 0 || run->freed_bytes > 0) {
+        if (run->events_count == 0) { /* in one sum, so that it costs little */
+            const struct core_event freed = {.kind = CORE_EVENT_FREED, .bytes = run->freed_bytes};
+            run->freed_bytes = 0;
+            run_push(run, &freed);
+        }
         struct core_event event = run->events[run->events_first];
         run->events_first = (run->events_first + 1) % run->events_capacity;
         --run->events_count;
         run_feed(run, loop_now_ns(), &event);
     }
-}
-
-/* ---- trims ---- */
-
-static void end_trim(struct run *run, uint32_t thread)
-{
-    const struct trim *trim = &run->trim;
-    run_trace_trimmed(run, thread);
-    const struct core_event event = {.kind = CORE_EVENT_TRIMMED,
-                                     .generation = trim->generation,
-                                     .bytes = trim_bytes(trim),
-                                     .ns = trim->end_ns - trim->begin_ns};
-    push(run, &event);
-}
-
-static void tell_freed(struct run *run, uint64_t bytes)
-{
-    const struct core_event event = {.kind = CORE_EVENT_FREED, .bytes = bytes};
-    push(run, &event);
 }
 
 /* ---- effects ---- */
@@ -72,8 +58,8 @@ static struct slot *slot_at(struct run *run, uint32_t number)
     return &run->slots.table[number];
 }
 
-static void post(struct run *run, enum worker_length length, worker_function *function, void *argument,
-                 enum run_task kind, uint32_t index)
+void run_post(struct run *run, enum worker_length length, worker_function *function, void *argument,
+              enum run_task kind, uint32_t index)
 {
     const struct worker_task task = {
         .function = function, .argument = argument, .kind = kind, .index = index};
@@ -90,7 +76,7 @@ static struct slot *enter_slot(struct run *run, const struct core_effect *effect
         CHECK(slot->partition == effect->partition);
         return slot;
     }
-    slots_acquire(&run->slots, slot, effect->partition);
+    (void)slots_acquire(&run->slots, slot, effect->partition); /* slot->error says so if it has nothing */
     run->partition_slot[effect->partition] = slot->number;
     slot->job = &run->config->jobs[job];
     slot->config_input = run_input(run, effect->partition);
@@ -106,6 +92,10 @@ static void carry_generate(struct run *run, const struct core_effect *effect)
     struct slot *slot = enter_slot(run, effect);
     const struct run_job *job = &run->jobs[core_partition_job(run->core, effect->partition)];
     slot->generated = true;
+    if (slot->buffers == NULL) {
+        answer_slot(run, CORE_EVENT_GENERATED, slot, ERROR_SYSTEM);
+        return;
+    }
     if (slot->journal->code != ERROR_NONE || job->reason.code != ERROR_NONE) {
         slot->error = slot->journal->code != ERROR_NONE ? slot->journal->reason : job->reason;
         answer_slot(run, CORE_EVENT_GENERATED, slot, ERROR_SYSTEM);
@@ -126,6 +116,10 @@ static void carry_generate(struct run *run, const struct core_effect *effect)
 static void carry_read(struct run *run, const struct core_effect *effect)
 {
     struct slot *slot = enter_slot(run, effect);
+    if (slot->buffers == NULL) {
+        answer_slot(run, CORE_EVENT_READ, slot, ERROR_SYSTEM);
+        return;
+    }
     if (slot->journal->code != ERROR_NONE) { /* where would its proof go */
         slot->error = slot->journal->reason;
         answer_slot(run, CORE_EVENT_READ, slot, ERROR_SYSTEM);
@@ -196,9 +190,9 @@ static void carry_slot_task(struct run *run, const struct core_effect *effect)
     struct slot *slot = slot_at(run, effect->index);
     slot->generation = effect->generation;
     if (effect->kind == CORE_EFFECT_SYNTHESIZE) {
-        post(run, WORKER_SHORT, slot_synthesize, slot, RUN_SYNTHESIZE, slot->number);
+        run_post(run, WORKER_SHORT, slot_synthesize, slot, RUN_SYNTHESIZE, slot->number);
     } else {
-        post(run, WORKER_SHORT, slot_finalize, slot, RUN_FINALIZE, slot->number);
+        run_post(run, WORKER_SHORT, slot_finalize, slot, RUN_FINALIZE, slot->number);
     }
 }
 
@@ -207,9 +201,9 @@ static void carry_load(struct run *run, const struct core_effect *effect)
     struct load *load = &run->loads[effect->index];
     load->generation = effect->generation;
     if (effect->kind == CORE_EFFECT_LOAD) {
-        post(run, WORKER_LONG, load_open, load, RUN_LOAD, effect->index);
+        run_post(run, WORKER_LONG, load_open, load, RUN_LOAD, effect->index);
     } else {
-        post(run, WORKER_LONG, load_release, load, RUN_EVICT, effect->index);
+        run_post(run, WORKER_LONG, load_release, load, RUN_EVICT, effect->index);
     }
 }
 
@@ -221,20 +215,7 @@ static void carry_bundle(struct run *run, const struct core_effect *effect)
         answer(run, CORE_EVENT_BUNDLED, effect->index, effect->generation, ERROR_NONE);
         return;
     }
-    post(run, WORKER_LONG, bundle_write, &job->bundle, RUN_BUNDLE, effect->index);
-}
-
-static void carry_trim(struct run *run, const struct core_effect *effect)
-{
-    run->trim.generation = effect->generation;
-    if (run->config->trim_policy == CONFIG_TRIM_INLINE) { /* the fault itself: everything waits for it */
-        enum trace_span before = run_trace_doing(run, TRACE_SPAN_TRIM);
-        trim_run(&run->trim);
-        run_trace_doing(run, before);
-        end_trim(run, TRACE_THREAD_COORDINATOR);
-        return;
-    }
-    post(run, WORKER_TRIM, trim_run, &run->trim, RUN_TRIM, 0);
+    run_post(run, WORKER_LONG, bundle_write, &job->bundle, RUN_BUNDLE, effect->index);
 }
 
 static void note_quarantine(const struct run *run, const struct core_effect *effect)
@@ -275,6 +256,7 @@ static void carry(struct run *run, uint64_t now_ns, const struct core_effect *ef
         break;
     case CORE_EFFECT_RELEASE:
         slots_release(&run->slots, slot_at(run, effect->index));
+        run_trim_freed(run, run->slots.layout.slab_bytes);
         break;
     case CORE_EFFECT_ENDED:
         run_report_ended(run, now_ns, effect);
@@ -286,7 +268,7 @@ static void carry(struct run *run, uint64_t now_ns, const struct core_effect *ef
         note_quarantine(run, effect);
         break;
     case CORE_EFFECT_TRIM:
-        carry_trim(run, effect);
+        run_trim_carry(run, effect);
         break;
     case CORE_EFFECT_DRAINED:
         run->drained = true;
@@ -353,7 +335,7 @@ static void poll_device(struct run *run, unsigned number)
                                              .generation = (uint32_t)(completion->token >> 32),
                                              .code = completion->code,
                                              .sticky = completion->sticky};
-            push(run, &event);
+            run_push(run, &event);
         }
         feed_all(run);
     } while (count == COMPLETIONS);
@@ -390,7 +372,7 @@ static void complete_task(struct run *run, const struct worker_task *task)
         break;
     case RUN_EVICT:
         run_trace_circuit(run, task->index, false, run->loads[task->index].sizes.resident_bytes, task);
-        tell_freed(run, run->loads[task->index].sizes.resident_bytes);
+        run_trim_freed(run, run->loads[task->index].sizes.resident_bytes);
         answer(run, CORE_EVENT_EVICTED, task->index, run->loads[task->index].generation, ERROR_NONE);
         break;
     case RUN_SPAWN:
@@ -418,7 +400,7 @@ static void complete_task(struct run *run, const struct worker_task *task)
                run->jobs[task->index].bundle.code);
         break;
     case RUN_TRIM:
-        end_trim(run, task->thread);
+        run_trim_end(run, task->thread);
         break;
     }
 }
@@ -456,7 +438,7 @@ static void take_signals(struct run *run)
             run,
             "stopping: proofs that are being computed are finished and kept; once more to leave at once");
         const struct core_event event = {.kind = CORE_EVENT_STOP};
-        push(run, &event);
+        run_push(run, &event);
     }
 }
 
@@ -616,6 +598,9 @@ static void dispatch(struct run *run, const struct loop_completion *completion)
         run_trace_complete(run, completion);
         break;
     case LOOP_ADVISE:
+    case LOOP_PRESSURE:
+        run_trim_complete(run, completion);
+        break;
     case LOOP_DISCARD:
         break;
     case LOOP_INTERNAL:
@@ -652,7 +637,7 @@ static void take_timers(struct run *run)
     if (!run->drained && now_ns >= core_deadline_ns(run->core)) {
         poll_devices(run);
         const struct core_event event = {.kind = CORE_EVENT_TIMER};
-        push(run, &event);
+        run_push(run, &event);
         feed_all(run);
         now_ns = loop_now_ns(); /* the core's time has moved on */
     }
@@ -678,9 +663,10 @@ static enum error_code loop_run(struct run *run, struct error *error)
     }
     watch(run, BELL_CREW);
     watch(run, BELL_SIGNALS);
+    run_trim_watch(run);
     run->looping = true;
     const struct core_event start = {.kind = CORE_EVENT_START};
-    push(run, &start);
+    run_push(run, &start);
     feed_all(run);
     run->tick_ns = run->options->tick_ns == 0 ? LOOP_NEVER : loop_now_ns() + run->options->tick_ns;
     while (!run->drained) {
@@ -701,6 +687,7 @@ static enum error_code loop_run(struct run *run, struct error *error)
 static enum error_code quiesce(struct run *run, struct error *error)
 {
     run_trace_end(run, loop_now_ns());
+    run_trim_unwatch(run);
     for (uint32_t bell = 0; bell < BELLS; ++bell) {
         if (bell < run->devices_open || bell >= BELL_CREW) {
             loop_cancel(&run->loop, (struct loop_token){LOOP_DOORBELL, bell, run->watch_generation});

@@ -100,6 +100,7 @@ struct run_options {
     struct device *(*wrap_device)(void *context, struct device *device);
     void *wrap_context;
     uint64_t lane_limit_ns;
+    int pressure_file; /* polled for urgent data instead of the system's pressure; stays open */
 };
 
 struct run_failure {
@@ -110,7 +111,13 @@ struct run_failure {
 
 struct run_result {
     struct run_status status;
-    struct core_counts counts;
+    struct core_counts counts; /* trims among them */
+    const char *trim_policy;   /* word of the configuration */
+    char allocator[32];        /* in place during the run */
+    uint64_t buffers_released,
+        buffers_released_bytes; /* idle ones of the pool whose memory was handed back */
+    const char *trace;          /* path of the file; NULL: none was written */
+    uint64_t trace_events, trace_dropped;
     bool stopped;                                            /* by a signal */
     uint64_t latency_p50_ns, latency_p95_ns, latency_p99_ns; /* of done partitions, those resumed excepted */
     uint64_t peak_rss_bytes;

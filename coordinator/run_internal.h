@@ -81,6 +81,10 @@ struct run {
     uint32_t *partition_slot; /* the slot that a partition had last; CORE_NONE if none */
     struct slots slots;
     struct trim trim;
+    uint64_t freed_bytes; /* that the core has not been told of */
+    int pressure;         /* -1: not polled */
+    unsigned releasing;   /* slabs whose pages are being advised away */
+    bool sweeping;        /* further ones are to follow */
     struct run_trace tracing;
 
     struct core_event *events; /* waiting to be fed: a ring */
@@ -111,6 +115,25 @@ void run_report_proved(const struct run *run, const struct slot *slot,
                        const struct device_completion *completion);
 void run_report_written(const struct run *run, const struct slot *slot, uint64_t now_ns);
 void run_report_result(struct run *run, uint64_t now_ns);
+
+/* run_trim.c: trims as effects, slabs handed back beside them, and the system's pressure. */
+enum error_code ERROR_MUST_USE run_trim_open(struct run *run, struct error *error);
+void run_trim_close(struct run *run);
+void run_trim_carry(struct run *run, const struct core_effect *effect);
+void run_trim_end(struct run *run, uint32_t thread);
+void run_trim_watch(struct run *run);   /* the loop begins */
+void run_trim_unwatch(struct run *run); /* it is over */
+void run_trim_complete(struct run *run,
+                       const struct loop_completion *completion); /* LOOP_ADVISE, LOOP_PRESSURE */
+/* Bytes went back to the allocator or the pool. */
+void run_trim_freed(struct run *run, uint64_t bytes);
+
+/* run.c: an event that is fed once the effects of the current one are carried out. */
+void run_push(struct run *run, const struct core_event *event);
+
+/* run.c: a task for the crew. */
+void run_post(struct run *run, enum worker_length length, worker_function *function, void *argument,
+              enum run_task kind, uint32_t index);
 
 /* run.c: one event into the core, and its effects carried out. */
 void run_feed(struct run *run, uint64_t now_ns, const struct core_event *event);

@@ -2,6 +2,7 @@
 
 #include "alloc/memory.h"
 #include "conf/check.h"
+#include "conf/config_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -281,6 +282,11 @@ void run_report_result(struct run *run, uint64_t now_ns)
         result->status.devices[i].name = device_kinds[run->devices[i].device->kind];
     }
     core_counts(run->core, &result->counts);
+    result->trim_policy = config_trim_names[run->config->trim_policy];
+    snprintf(result->allocator, sizeof result->allocator, "%s", trim_allocator_name(&run->trim));
+    result->trace = run->config->trace;
+    result->trace_events = run->tracing.trace.emitted;
+    result->trace_dropped = run->tracing.trace.dropped;
     result->stopped = run->stops > 0;
     result->latency_p50_ns = core_latency_ns(run->core, 500);
     result->latency_p95_ns = core_latency_ns(run->core, 950);

@@ -133,7 +133,7 @@ static void settings_of(const struct run *run, struct loop_settings *loop, struc
     *loop = (struct loop_settings){.submissions = SUBMISSIONS,
                                    .operations_max = plan->slots * SLOT_OPERATIONS +
                                                      (uint32_t)run->config->jobs_count * JOURNAL_FILE_TOKENS +
-                                                     RUN_DEVICES_MAX + EVENTS_SPARE};
+                                                     SLOTS_SPARE + RUN_DEVICES_MAX + EVENTS_SPARE};
 }
 
 static enum error_code open_arena(struct run *run, const struct core_settings *core, struct error *error)
@@ -178,7 +178,8 @@ static enum error_code open_arena(struct run *run, const struct core_settings *c
         run->crew_open = code == ERROR_NONE;
     }
     if (code == ERROR_NONE) {
-        code = slots_open(&run->slots, &run->arena, plan->slots, &plan->layout, error);
+        code = slots_open(&run->slots, &run->arena, plan->slots, &plan->layout, run->config->buffers_heap,
+                          error);
         run->slots_open = code == ERROR_NONE;
     }
     return code;
@@ -320,7 +321,7 @@ static enum error_code open_folders(struct run *run, struct error *error)
 enum error_code run_setup_open(struct run *run, struct error *error)
 {
     run->signals = -1;
-    run->tracing.file = -1;
+    run->tracing.file = run->pressure = -1;
     enum error_code code = loop_probe(error);
     code = code != ERROR_NONE ? code : take_signals(run, error);
     code = code != ERROR_NONE ? code : look_at_circuits(run, error);
@@ -329,8 +330,7 @@ enum error_code run_setup_open(struct run *run, struct error *error)
         code = open_core(run, error);
     }
     if (code == ERROR_NONE) {
-        code = trim_open(&run->trim, error);
-        run->trim_open = code == ERROR_NONE;
+        code = run_trim_open(run, error);
     }
     code = code != ERROR_NONE ? code : run_trace_open(run, error);
     code = code != ERROR_NONE ? code : open_folders(run, error);
@@ -460,9 +460,7 @@ void run_setup_close(struct run *run)
         }
         slots_close(&run->slots);
     }
-    if (run->trim_open) {
-        trim_close(&run->trim);
-    }
+    run_trim_close(run);
     run_trace_close(run);
     close_folders(run);
     if (run->loop_open) {

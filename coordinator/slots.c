@@ -6,6 +6,7 @@
 #include "groth16/wtns.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ALIGNMENT = 64, WITNESS_SLACK = 4096 }; /* a file may hold sections that we don't know */
@@ -31,52 +32,79 @@ size_t slots_arena_bytes(uint32_t count)
 }
 
 enum error_code slots_open(struct slots *slots, struct arena *arena, uint32_t count,
-                           const struct slots_layout *layout, struct error *error)
+                           const struct slots_layout *layout, bool heap, struct error *error)
 {
     memset(slots, 0, sizeof *slots);
     slots->layout = *layout;
     slots->count = count;
+    slots->heap = heap;
     slots->table = arena_take(arena, count, sizeof *slots->table);
     for (uint32_t i = 0; i < count; ++i) {
         slots->table[i].number = i;
         slots->table[i].slab = POOL_NONE;
     }
-    return pool_open(&slots->pool, count, layout->slab_bytes, error);
+    return heap ? ERROR_NONE : pool_open(&slots->pool, count + SLOTS_SPARE, layout->slab_bytes, error);
 }
 
 void slots_close(struct slots *slots)
 {
-    pool_close(&slots->pool);
+    if (!slots->heap) {
+        pool_close(&slots->pool);
+    }
 }
 
-void slots_acquire(struct slots *slots, struct slot *slot, uint32_t partition)
+/* Sets slot->slab in any case, so that the slot is known to be taken. */
+static void take_buffers(struct slots *slots, struct slot *slot)
+{
+    if (slots->heap) {
+        slot->slab = slot->number;
+        slot->buffers = aligned_alloc(ALIGNMENT, slots->layout.slab_bytes);
+        return;
+    }
+    slot->slab = pool_take(&slots->pool);
+    CHECK(slot->slab !=
+          POOL_NONE); /* there is one for each slot, and SLOTS_SPARE at most are being released */
+    slot->buffers = pool_slab(&slots->pool, slot->slab);
+}
+
+bool slots_acquire(struct slots *slots, struct slot *slot, uint32_t partition)
 {
     const struct slots_layout *layout = &slots->layout;
     CHECK(slot->slab == POOL_NONE);
-    slot->slab = pool_take(&slots->pool);
-    CHECK(slot->slab != POOL_NONE);
-    uint8_t *slab = pool_slab(&slots->pool, slot->slab);
+    take_buffers(slots, slot);
     slot->partition = partition;
-    slot->sums = (struct prove_sums *)(void *)slab;
-    slot->publics = (u256 *)(void *)(slab + layout->publics_offset);
-    slot->public_text = (char *)slab + layout->text_offset;
-    slot->public_capacity = layout->text_capacity;
-    slot->witness_file = slab + layout->witness_offset;
-    slot->capacity = layout->witness_capacity;
     slot->dirty_bytes = 0;
     slot->generated = slot->simulated = false;
     slot->attempts = 0;
     slot->error.code = ERROR_NONE;
     slot->error.text[0] = 0;
     slot->times = (struct slot_times){0};
+    if (slot->buffers == NULL) {
+        error_set(&slot->error, ERROR_SYSTEM, "no memory for its buffers (%zu bytes)", layout->slab_bytes);
+        return false;
+    }
+    slot->sums = (struct prove_sums *)(void *)slot->buffers;
+    slot->publics = (u256 *)(void *)(slot->buffers + layout->publics_offset);
+    slot->public_text = (char *)slot->buffers + layout->text_offset;
+    slot->public_capacity = layout->text_capacity;
+    slot->witness_file = slot->buffers + layout->witness_offset;
+    slot->capacity = layout->witness_capacity;
+    return true;
 }
 
 void slots_release(struct slots *slots, struct slot *slot)
 {
     CHECK(slot->slab != POOL_NONE);
-    pool_wipe(&slots->pool, slot->slab, slot->dirty_bytes);
-    pool_give(&slots->pool, slot->slab);
+    if (!slots->heap) {
+        pool_wipe(&slots->pool, slot->slab, slot->dirty_bytes);
+        pool_give(&slots->pool, slot->slab);
+    } else if (slot->buffers != NULL) {
+        CHECK(slot->dirty_bytes <= slots->layout.slab_bytes);
+        explicit_bzero(slot->buffers, slot->dirty_bytes);
+        free(slot->buffers);
+    }
     slot->slab = POOL_NONE;
+    slot->buffers = NULL;
 }
 
 void slot_synthesize(void *argument)

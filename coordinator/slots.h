@@ -8,7 +8,8 @@
  * otherwise it is the coordinator's.
  *
  * Buffers that hold secrets lie in a pool, which stays out of core dumps; a witness is wiped as soon as its
- * proof is assembled, or when the slot is released. */
+ * proof is assembled, or when the slot is released. For comparisons of allocators they can come from malloc
+ * instead, one for each partition: then the coordinator allocates, and core dumps have them. */
 #ifndef COORDINATOR_SLOTS_H
 #define COORDINATOR_SLOTS_H
 
@@ -47,10 +48,11 @@ struct slot {
     struct journal_file *journal;
     int witness_folder; /* of the job's witness command */
 
-    uint32_t slab;
-    uint8_t *witness_file; /* in the slab, capacity bytes */
+    uint32_t slab; /* of the pool; POOL_NONE without buffers */
+    uint8_t *buffers;
+    uint8_t *witness_file; /* in the buffers, capacity bytes */
     size_t capacity;
-    size_t dirty_bytes; /* of the slab, to be wiped */
+    size_t dirty_bytes; /* of the buffers, to be wiped */
     struct prove_sums *sums;
     u256 *publics;
     char *public_text;
@@ -84,8 +86,11 @@ struct slots_layout {
 };
 void slots_layout(struct slots_layout *layout, uint32_t wires, uint32_t publics);
 
+enum { SLOTS_SPARE = 4 }; /* slabs that can be released while every slot is taken */
+
 struct slots {
     struct slots_layout layout;
+    bool heap; /* buffers from malloc, and no pool */
     struct pool pool;
     uint32_t count;
     struct slot *table;
@@ -95,13 +100,14 @@ size_t slots_arena_bytes(uint32_t count);
 
 /* ERROR_SYSTEM if the pool cannot be mapped. */
 enum error_code ERROR_MUST_USE slots_open(struct slots *slots, struct arena *arena, uint32_t count,
-                                          const struct slots_layout *layout, struct error *error);
+                                          const struct slots_layout *layout, bool heap, struct error *error);
 void slots_close(struct slots *slots);
 
-/* Gives the slot its buffers for a partition; its other fields are set by the caller. */
-void slots_acquire(struct slots *slots, struct slot *slot, uint32_t partition);
+/* Gives the slot its buffers for a partition; its other fields are set by the caller. False: malloc has none,
+ * and slot->error says so; the slot can do nothing but be released. */
+bool slots_acquire(struct slots *slots, struct slot *slot, uint32_t partition);
 
-/* Wipes and gives back the buffers. */
+/* Wipes and gives back the buffers, layout.slab_bytes of them. */
 void slots_release(struct slots *slots, struct slot *slot);
 
 /* Tasks on a slot. slot_synthesize checks the file that was read: it parses, fits the circuit, and every

@@ -46,6 +46,39 @@ static void print_devices(FILE *out, const struct run_status *status)
     }
 }
 
+/* What was handed back to the system, by what, and what that took. */
+static void print_trims(FILE *out, const struct run_result *result)
+{
+    const struct core_counts *counts = &result->counts;
+    char text[3][CLI_TEXT_BYTES], released[96] = "";
+    if (result->buffers_released > 0) {
+        snprintf(released, sizeof released, "; %llu idle buffer%s of %s",
+                 (unsigned long long)result->buffers_released, result->buffers_released == 1 ? "" : "s",
+                 cli_text_bytes(text[2], result->buffers_released_bytes));
+    }
+    if (counts->trims == 0) {
+        cli_row(out, "trims", "none (policy %s, %s)", result->trim_policy, result->allocator);
+        return;
+    }
+    cli_row(out, "trims", "%llu (policy %s, %s), %s in all, %s returned%s", (unsigned long long)counts->trims,
+            result->trim_policy, result->allocator, cli_text_duration(text[0], counts->trim_ns),
+            cli_text_bytes(text[1], counts->trim_bytes), released);
+}
+
+static void print_trace(FILE *out, const struct run_result *result)
+{
+    if (result->trace == NULL) {
+        return;
+    }
+    char dropped[64] = "none dropped";
+    if (result->trace_dropped > 0) {
+        snprintf(dropped, sizeof dropped, "%llu more DROPPED: the disk was too slow",
+                 (unsigned long long)result->trace_dropped);
+    }
+    cli_row(out, "trace", "%s, %llu events, %s", result->trace, (unsigned long long)result->trace_events,
+            dropped);
+}
+
 /* What should not happen often, and says something about the machine if it does. */
 static void print_oddities(FILE *out, const struct core_counts *counts)
 {
@@ -127,6 +160,8 @@ void summary_print(FILE *out, const struct run_result *result, const char *name,
             cli_text_bytes(text[0], result->peak_rss_bytes),
             cli_text_bytes(text[1], result->counts.memory_peak_bytes),
             cli_text_bytes(text[2], status->memory_budget_bytes));
+    print_trims(out, result);
+    print_trace(out, result);
     print_oddities(out, &result->counts);
     print_failures(out, result, wrap);
 }

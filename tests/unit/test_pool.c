@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -43,6 +45,7 @@ static void test_hands_out_each_slab_once(void **state)
 static void test_slabs_are_zero_aligned_and_apart(void **state)
 {
     (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t sizes[] = {1, 64, 1000, 4096, huge - 1, huge, huge + 1};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         struct pool pool;
@@ -52,7 +55,7 @@ static void test_slabs_are_zero_aligned_and_apart(void **state)
         unsigned char *slabs[3];
         for (unsigned i = 0; i < 3; i++) {
             slabs[i] = pool_slab(&pool, pool_take(&pool));
-            assert_int_equal((uintptr_t)slabs[i] % (bytes >= huge ? huge : 64), 0);
+            assert_int_equal((uintptr_t)slabs[i] % (bytes >= huge ? huge : bytes >= page ? page : 64), 0);
             assert_int_equal(slabs[i][0], 0);
             assert_int_equal(slabs[i][bytes - 1], 0);
         }
@@ -128,6 +131,87 @@ static void test_names_what_cannot_be_mapped(void **state)
     assert_true(pool_bytes_for(4, 4096) >= 4 * 4096);
 }
 
+/* What an owner does: one advises the pages of slabs away that were idle through a whole period. */
+static void test_releases_what_lies_idle(void **state)
+{
+    (void)state;
+    struct pool pool;
+    struct error error;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes;
+    assert_int_equal(pool_open(&pool, 3, 3 * page + 1, &error), ERROR_NONE);
+    assert_int_equal(pool_release_take(&pool, true), POOL_NONE); /* none has been used */
+    for (unsigned i = 0; i < 3; i++) {
+        memset(pool_slab(&pool, pool_take(&pool)), 0xff, 3 * page + 1);
+    }
+    pool_give(&pool, 1);
+    pool_age(&pool);
+    pool_give(&pool, 0);
+    assert_int_equal(pool_release_take(&pool, false), POOL_NONE);
+    pool_age(&pool);
+    assert_int_equal(pool_release_take(&pool, false), 1);
+    assert_int_equal(pool_release_take(&pool, false), POOL_NONE); /* 0 came back in the last period */
+    unsigned char *pages = pool_release_pages(&pool, 1, &bytes);
+    assert_int_equal((uintptr_t)pages % page, 0);
+    assert_int_equal(bytes, 4 * page);
+    assert_int_equal(madvise(pages, bytes, MADV_DONTNEED), 0);
+    assert_int_equal(pool_take(&pool), 0);
+    assert_int_equal(pool_take(&pool), POOL_NONE); /* 1 isn't there yet, 2 was never given back */
+    pool_release_done(&pool, 1);
+    assert_int_equal(pool_take(&pool), 1);
+    assert_int_equal(pool_slab(&pool, 1)[3 * page], 0);
+    assert_int_equal(pool_slab(&pool, 0)[3 * page], 0xff); /* its neighbours kept theirs */
+    assert_int_equal(pool_slab(&pool, 2)[0], 0xff);
+    for (uint32_t i = 0; i < 3; i++) {
+        pool_give(&pool, i);
+    }
+    assert_int_equal(pool_release_take(&pool, true), 0); /* the longest idle first, whatever its age */
+    pool_release_done(&pool, 0);
+    assert_int_equal(pool_take(&pool), 2); /* the last one given; the released one comes last */
+    assert_int_equal(pool_take(&pool), 1);
+    assert_int_equal(pool_take(&pool), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        pool_give(&pool, i);
+    }
+    pool_close(&pool);
+}
+
+static void test_slabs_that_share_pages_are_kept(void **state)
+{
+    (void)state;
+    struct pool pool;
+    struct error error;
+    assert_int_equal(pool_open(&pool, 2, 64, &error), ERROR_NONE);
+    pool_give(&pool, pool_take(&pool));
+    assert_int_equal(pool_release_take(&pool, true), POOL_NONE);
+    pool_close(&pool);
+}
+
+static void close_while_releasing(void *argument)
+{
+    pool_give(argument, pool_take(argument));
+    pool_release_take(argument, true);
+    pool_close(argument);
+}
+
+static void release_done_twice(void *argument)
+{
+    pool_give(argument, pool_take(argument));
+    uint32_t index = pool_release_take(argument, true);
+    pool_release_done(argument, index);
+    pool_release_done(argument, index);
+}
+
+static void test_bugs_in_releasing_abort(void **state)
+{
+    (void)state;
+    struct pool pool;
+    struct error error;
+    assert_int_equal(pool_open(&pool, SLABS, huge, &error), ERROR_NONE);
+    assert_true(expect_abort(close_while_releasing, &pool));
+    assert_true(expect_abort(release_done_twice, &pool));
+    pool_close(&pool);
+}
+
 static void close_with_one_out(void *argument)
 {
     pool_take(argument);
@@ -172,19 +256,31 @@ static void test_random_orders_agree_with_a_model(void **state)
     enum { COUNT = 37 };
     struct pool pool;
     struct error error;
-    assert_int_equal(pool_open(&pool, COUNT, 8, &error), ERROR_NONE);
-    bool out[COUNT] = {false};
-    unsigned count = 0;
+    assert_int_equal(pool_open(&pool, COUNT, 4096, &error), ERROR_NONE);
+    bool out[COUNT] = {false}, releasing[COUNT] = {false};
+    unsigned count = 0, away = 0;
     srandom(1);
     for (unsigned round = 0; round < 20000; round++) {
         uint32_t index = (uint32_t)random() % COUNT;
         if (random() % 2 == 0) {
             uint32_t taken = pool_take(&pool);
-            assert_int_equal(taken == POOL_NONE, count == COUNT);
+            assert_int_equal(taken == POOL_NONE, count + away == COUNT);
             if (taken != POOL_NONE) {
-                assert_false(out[taken]);
+                assert_false(out[taken] || releasing[taken]);
                 out[taken] = true;
                 count++;
+            }
+        } else if (releasing[index]) {
+            pool_release_done(&pool, index);
+            releasing[index] = false;
+            away--;
+        } else if (random() % 8 == 0) {
+            pool_age(&pool);
+            uint32_t taken = pool_release_take(&pool, random() % 4 == 0);
+            if (taken != POOL_NONE) {
+                assert_false(out[taken] || releasing[taken]);
+                releasing[taken] = true;
+                away++;
             }
         } else if (out[index]) {
             pool_give(&pool, index);
@@ -196,6 +292,8 @@ static void test_random_orders_agree_with_a_model(void **state)
     for (uint32_t index = 0; index < COUNT; index++) {
         if (out[index]) {
             pool_give(&pool, index);
+        } else if (releasing[index]) {
+            pool_release_done(&pool, index);
         }
     }
     pool_close(&pool);
@@ -209,6 +307,9 @@ int main(void)
         cmocka_unit_test(test_wipes_what_is_asked),
         cmocka_unit_test(test_stays_out_of_core_dumps),
         cmocka_unit_test(test_names_what_cannot_be_mapped),
+        cmocka_unit_test(test_releases_what_lies_idle),
+        cmocka_unit_test(test_slabs_that_share_pages_are_kept),
+        cmocka_unit_test(test_bugs_in_releasing_abort),
         cmocka_unit_test(test_bugs_abort),
         cmocka_unit_test(test_random_orders_agree_with_a_model),
     };

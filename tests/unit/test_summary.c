@@ -18,6 +18,8 @@ static struct run_result result_good(void)
                    .eta_ns = UINT64_MAX,
                    .memory_budget_bytes = UINT64_C(20) << 30,
                    .devices_count = 2},
+        .trim_policy = "timer",
+        .allocator = "glibc",
         .latency_p50_ns = 231000000,
         .latency_p95_ns = 310000000,
         .latency_p99_ns = 312000000,
@@ -54,7 +56,30 @@ static void all_proven(void **state)
                               "  throughput   3.97 proofs/s\n"
                               "  latency      p50 231 ms, p95 310 ms, p99 312 ms\n"
                               "  cpu          98.0% busy, 3 lanes\n"
-                              "  memory       peak RSS 312 MiB; reserved at most 120 MiB of 20.0 GiB\n");
+                              "  memory       peak RSS 312 MiB; reserved at most 120 MiB of 20.0 GiB\n"
+                              "  trims        none (policy timer, glibc)\n");
+    free(text);
+}
+
+static void trims_and_the_trace_are_counted(void **state)
+{
+    (void)state;
+    struct run_result result = result_good();
+    result.counts.trims = 3;
+    result.counts.trim_ns = 12500000;
+    result.counts.trim_bytes = UINT64_C(34) << 20;
+    result.trace = "run.trace";
+    result.trace_events = 1234;
+    char *text = printed(&result, 80);
+    assert_non_null(strstr(text, "  trims        3 (policy timer, glibc), 12.5 ms in all, 34.0 MiB returned\n"
+                                 "  trace        run.trace, 1234 events, none dropped\n"));
+    free(text);
+    result.buffers_released = 2;
+    result.buffers_released_bytes = UINT64_C(4) << 20;
+    result.trace_dropped = 5;
+    text = printed(&result, 80);
+    assert_non_null(strstr(text, "34.0 MiB returned; 2 idle buffers of 4.00 MiB\n"));
+    assert_non_null(strstr(text, "1234 events, 5 more DROPPED"));
     free(text);
 }
 
@@ -160,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_proven),
+        cmocka_unit_test(trims_and_the_trace_are_counted),
         cmocka_unit_test(failures_are_named_and_counted),
         cmocka_unit_test(at_most_twenty_failures_are_listed),
         cmocka_unit_test(reasons_wrap_between_words),
