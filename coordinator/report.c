@@ -36,7 +36,8 @@ static const char style[] =
     ".tiles "
     "span{color:var(--dim);font-size:13px}.chart{overflow-x:auto}svg{display:block;width:100%;min-width:"
     "680px;"
-    "height:auto}text{font-size:12px;fill:var(--dim)}text.strong{fill:var(--ink);font-weight:600}.mid{text-"
+    "height:auto}text{font-size:12px;fill:var(--dim)}text.strong{fill:var(--ink);font-weight:600;paint-order:"
+    "stroke;stroke:var(--card);stroke-width:4px}.mid{text-"
     "anchor:middle}"
     ".end{text-anchor:end}rect{shape-rendering:crispEdges}.plot{fill:none}.grid,.tick{stroke:var(--line);"
     "fill:none}.grid{opacity:.8}"
@@ -50,7 +51,8 @@ static const char style[] =
     "tr:last-child "
     "td{border-bottom:0}.n{text-align:right;white-space:nowrap}.bar{width:38%;padding-right:16px}"
     ".bar "
-    "i{display:block;height:14px;border-radius:3px;margin-top:4px;min-width:2px}.scroll{overflow-x:auto}\n";
+    "i{display:block;height:14px;border-radius:3px;margin-top:4px;min-width:2px}.scroll{overflow-x:auto}"
+    "@media(max-width:760px){h1{font-size:21px}main{padding:16px 12px 40px}.bar{width:14%}}\n";
 
 static void print_style(FILE *out)
 {
@@ -137,7 +139,8 @@ static void print_tiles(FILE *out, const struct explain *explain)
     }
     snprintf(label, sizeof label, "in %zu trim%s", explain->trims.count,
              explain->trims.count == 1 ? "" : "s");
-    print_tile(out, cli_text_duration(text, explain->trims.total_ns), label);
+    print_tile(out, explain->trims.count > 0 ? cli_text_duration(text, explain->trims.total_ns) : "none",
+               explain->trims.count > 0 ? label : "trims");
     fputs("</div>\n", out);
 }
 
@@ -241,7 +244,9 @@ static void print_worst(FILE *out, const struct explain *explain)
 
 static bool print_charts(FILE *out, const struct explain *explain)
 {
-    fputs("<section><h2>Partitions</h2>\n", out);
+    fputs("<section><h2>Partitions</h2>\n<p class=\"dim\">One line each, from top to bottom as they were "
+          "begun.</p>\n",
+          out);
     bool done = report_waterfall(out, explain);
     fprintf(out,
             "</section>\n<section><h2>Latency</h2>\n<p class=\"dim\">Of %zu partitions, from beginning to "

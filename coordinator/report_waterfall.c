@@ -140,10 +140,11 @@ static void draw_rows(FILE *out, const struct explain *explain, const struct gap
     size_t shown = count < REPORT_ROWS_MAX ? count : REPORT_ROWS_MAX;
     double pitch = shown <= 40 ? 12 : 480.0 / (double)shown;
     unsigned height = (unsigned)(pitch * (double)shown + 0.5);
-    struct canvas canvas = {.out = out,
-                            .begin_ns = explain->timeline.begin_ns,
-                            .span_ns = explain->timeline.end_ns - explain->timeline.begin_ns,
-                            .height = pitch * (pitch > 4 ? 0.75 : 0.9)};
+    struct canvas canvas = {
+        .out = out,
+        .begin_ns = explain->timeline.begin_ns,
+        .span_ns = explain->timeline.end_ns - explain->timeline.begin_ns,
+        .height = pitch * (pitch > 4 ? 0.75 : 1.2)}; /* thin ones overlap, or a pattern of stripes appears */
     if (shown < count) {
         fprintf(out,
                 "<p class=\"dim\">%zu of %zu partitions, taken evenly in the order in which they were "
