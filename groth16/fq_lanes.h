@@ -23,6 +23,7 @@ typedef struct {
 } fq2x8;
 
 #define FQ8_INLINE LANES_INLINE
+#define FQ8_CALL   LANES_CALL
 
 static const struct lanes_prime fq8_prime = {
     .p = {0x8c16d87cfd47, 0x916871ca8d3c2, 0x181585d97816a, 0xa029b85045b68, 0x30644e72e131},
@@ -57,13 +58,13 @@ FQ8_INLINE void fq8_shift_raw(fq8 *r, const fq8 *a, unsigned bits)
 }
 
 /* r = a*b / 2^260 */
-FQ8_INLINE void fq8_mul(fq8 *r, const fq8 *a, const fq8 *b)
+FQ8_CALL void fq8_mul(fq8 *r, const fq8 *a, const fq8 *b)
 {
     lanes_mul_sum(r->l, (const lanes *const[]){a->l}, (const lanes *const[]){b->l}, 1, &fq8_prime);
 }
 
 /* r = (a*b + c*d) / 2^260, with one reduction for both */
-FQ8_INLINE void fq8_mul_two(fq8 *r, const fq8 *a, const fq8 *b, const fq8 *c, const fq8 *d)
+FQ8_CALL void fq8_mul_two(fq8 *r, const fq8 *a, const fq8 *b, const fq8 *c, const fq8 *d)
 {
     lanes_mul_sum(r->l, (const lanes *const[]){a->l, c->l}, (const lanes *const[]){b->l, d->l}, 2,
                   &fq8_prime);

@@ -14,6 +14,7 @@
  *   topmost limb comes out negative and tells a negative value.
  * lanes_transpose: rows to columns of an 8 x 8 matrix of words, in place.
  * lanes_gather, lanes_scatter: word j of the element of lane i is words[i * stride + j], j < 4.
+ * lanes_gather_at: it is word j at at[i] + offset bytes.
  * lanes_mul_sum: the sum of a[k]*b[k] for `products` (1 or 2) pairs of normal numbers, divided by 2^260
  *   modulo p (Montgomery): below (sum/p/2^260 + 1) p, normal. r may be one of the factors. */
 #ifndef GROTH16_LANES_COMMON_H

@@ -23,6 +23,10 @@
 
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 
+/* Multiplications are called, since a loop with several inlined ones (5 KB each) leaves the instruction
+ * cache. */
+#define LANES_CALL static __attribute__((noinline, unused))
+
 typedef struct {
     __m256i h[2];
 } lanes;
@@ -174,15 +178,15 @@ LANES_INLINE void lanes_transpose(lanes m[8])
     }
 }
 
-LANES_INLINE void lanes_gather(lanes w[4], const uint64_t *words, size_t stride)
+LANES_INLINE void lanes_gather_at(lanes w[4], const void *const at[8], size_t offset)
 {
     LANES_HALVES(h)
     {
         __m256i rows[4];
-        _Pragma("GCC unroll 4") for (size_t i = 0; i < 4; i++)
+        _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
         {
             rows[i] =
-                _mm256_loadu_si256((const __m256i *)(const void *)(words + (4 * (size_t)h + i) * stride));
+                _mm256_loadu_si256((const __m256i *)(const void *)((const char *)at[4 * h + i] + offset));
         }
         lanes_transpose_half(rows, rows[0], rows[1], rows[2], rows[3]);
         _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
@@ -190,6 +194,16 @@ LANES_INLINE void lanes_gather(lanes w[4], const uint64_t *words, size_t stride)
             w[i].h[h] = rows[i];
         }
     }
+}
+
+LANES_INLINE void lanes_gather(lanes w[4], const uint64_t *words, size_t stride)
+{
+    const void *at[8];
+    _Pragma("GCC unroll 8") for (size_t i = 0; i < 8; i++)
+    {
+        at[i] = words + i * stride;
+    }
+    lanes_gather_at(w, at, 0);
 }
 
 LANES_INLINE void lanes_scatter(uint64_t *words, size_t stride, const lanes w[4])

@@ -15,6 +15,9 @@
 
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 
+/* Multiplications are short: inlined. */
+#define LANES_CALL LANES_INLINE
+
 typedef __m512i lanes;
 
 /* Integers need no rounding. */
@@ -135,6 +138,14 @@ LANES_INLINE void lanes_gather(lanes w[4], const uint64_t *words, size_t stride)
     const lanes at = lanes_indices(stride);
     for (int i = 0; i < 4; i++) {
         w[i] = _mm512_i64gather_epi64(at, words + i, 8);
+    }
+}
+
+LANES_INLINE void lanes_gather_at(lanes w[4], const void *const at[8], size_t offset)
+{
+    const lanes addresses = _mm512_add_epi64(_mm512_loadu_si512(at), lanes_word(offset));
+    for (int i = 0; i < 4; i++) {
+        w[i] = _mm512_i64gather_epi64(addresses, (const void *)(uintptr_t)(8 * i), 1);
     }
 }
 

@@ -75,6 +75,38 @@ FQ8_INLINE void msm_g2_vector_split(fq2x8 *x, fq2x8 *y, lanes words[2][LANES])
     fq8_from_words(&y->c1, words[1] + 4);
 }
 
+/* The x alone of the points that lie `step` behind those given. */
+FQ8_INLINE void msm_g1_vector_gather_x(fq8 *x, const g1_affine *const points[LANES], size_t step)
+{
+    lanes words[4];
+    lanes_gather_at(words, (const void *const *)points, step * sizeof(g1_affine));
+    fq8_from_words(x, words);
+}
+
+FQ8_INLINE void msm_g2_vector_gather_x(fq2x8 *x, const g2_affine *const points[LANES], size_t step)
+{
+    lanes words[LANES];
+    for (int lane = 0; lane < LANES; lane++) {
+        words[lane] = lanes_load(&points[lane][step].x);
+    }
+    lanes_transpose(words);
+    fq8_from_words(&x->c0, words);
+    fq8_from_words(&x->c1, words + 4);
+}
+
+/* Lanes whose points could be infinite (x = 0) or have the same x (their difference plus p is p), judged by
+ * the lowest limbs. */
+FQ8_INLINE uint8_t msm_g1_vector_is_special(const fq8 *x1, const fq8 *x2, const fq8 *difference)
+{
+    const lanes same = lanes_xor(difference->l[0], lanes_word(fq8_prime.p[0]));
+    return lanes_zero(x1->l[0]) | lanes_zero(x2->l[0]) | lanes_zero(same);
+}
+
+FQ8_INLINE uint8_t msm_g2_vector_is_special(const fq2x8 *x1, const fq2x8 *x2, const fq2x8 *difference)
+{
+    return msm_g1_vector_is_special(&x1->c0, &x2->c0, &difference->c0);
+}
+
 FQ8_INLINE void msm_g1_vector_scatter(g1_affine *out, const uint16_t *outs, const fq8 *x, const fq8 *y,
                                       size_t count)
 {

@@ -39,30 +39,35 @@ FQ8_INLINE void VECTOR(gather)(VECTOR_ELEMENT *x, VECTOR_ELEMENT *y, const VECTO
     VECTOR(split)(x, y, words);
 }
 
-FQ8_INLINE void VECTOR(prepare)(struct VECTOR(pairs) * r, const VECTOR_AFFINE *const points[LANES])
+/* The general case: among the pairs are equal or opposite points or infinity (or, since the caller only
+ * looked at some limbs, perhaps none). x and the denominator are already there. */
+static __attribute__((noinline)) void VECTOR(prepare_special)(struct VECTOR(pairs) * r,
+                                                              const VECTOR_AFFINE *const points[LANES])
 {
     VECTOR(gather)(&r->x1, &r->y1, points, 0);
     VECTOR(gather)(&r->x2, &r->y2, points, 1);
-    VECTOR_FIELD(sub_raw)(&r->denominator, &r->x2, &r->x1, 1); /* < 2 */
-    VECTOR_FIELD(normalize)(&r->denominator);
     r->first_infinite = VECTOR_FIELD(is_zero)(&r->y1); /* no point has y = 0: the group's order is odd */
     r->second_infinite = VECTOR_FIELD(is_zero)(&r->y2);
     const uint8_t infinite = r->first_infinite | r->second_infinite;
     const uint8_t same_x = VECTOR_FIELD(equal)(&r->x1, &r->x2) & (uint8_t)~infinite;
-    r->doubles = same_x;
-    r->cancels = 0;
-    if (__builtin_expect(same_x != 0, 0)) {
-        VECTOR_ELEMENT twice;
-        r->doubles &= VECTOR_FIELD(equal)(&r->y1, &r->y2);
-        r->cancels = same_x & (uint8_t)~r->doubles;
-        VECTOR_FIELD(add_raw)(&twice, &r->y1, &r->y2);
-        VECTOR_FIELD(normalize)(&twice);
-        VECTOR_FIELD(select)(&r->denominator, r->doubles, &twice);
-    }
-    if (__builtin_expect((infinite | r->cancels) != 0, 0)) {
-        VECTOR_ELEMENT one;
-        VECTOR_FIELD(broadcast)(&one, &FIELD(one));
-        VECTOR_FIELD(select)(&r->denominator, infinite | r->cancels, &one);
+    VECTOR_ELEMENT twice, one;
+    r->doubles = same_x & VECTOR_FIELD(equal)(&r->y1, &r->y2);
+    r->cancels = same_x & (uint8_t)~r->doubles;
+    VECTOR_FIELD(add_raw)(&twice, &r->y1, &r->y2);
+    VECTOR_FIELD(normalize)(&twice);
+    VECTOR_FIELD(select)(&r->denominator, r->doubles, &twice);
+    VECTOR_FIELD(broadcast)(&one, &FIELD(one));
+    VECTOR_FIELD(select)(&r->denominator, infinite | r->cancels, &one);
+}
+
+/* The denominators of eight pairs, all that a first pass needs of them; x1 and x2 are there already. */
+FQ8_INLINE void VECTOR(divide)(struct VECTOR(pairs) * r, const VECTOR_AFFINE *const points[LANES])
+{
+    VECTOR_FIELD(sub_raw)(&r->denominator, &r->x2, &r->x1, 1); /* < 2 */
+    VECTOR_FIELD(normalize)(&r->denominator);
+    r->doubles = r->cancels = r->first_infinite = r->second_infinite = 0;
+    if (__builtin_expect(VECTOR(is_special)(&r->x1, &r->x2, &r->denominator) != 0, 0)) {
+        VECTOR(prepare_special)(r, points);
     }
 }
 
@@ -149,7 +154,9 @@ static __attribute__((noinline)) void VECTOR(add_eights)(VECTOR_AFFINE *out, con
     for (size_t v = 0; v < vectors; v++) {
         VECTOR_ELEMENT *product = &products[v % VECTOR(CHAINS)];
         VECTOR(locate)(points, in, pairs, v * LANES, count);
-        VECTOR(prepare)(&eight, points);
+        VECTOR(gather_x)(&eight.x1, points, 0);
+        VECTOR(gather_x)(&eight.x2, points, 1);
+        VECTOR(divide)(&eight, points);
         prefixes[v] = *product;
         VECTOR_FIELD(mul)(product, product, &eight.denominator); /* < 1.1 */
     }
@@ -158,7 +165,9 @@ static __attribute__((noinline)) void VECTOR(add_eights)(VECTOR_AFFINE *out, con
         VECTOR_ELEMENT *product = &products[v % VECTOR(CHAINS)];
         VECTOR_ELEMENT inverse, x3, y3;
         VECTOR(locate)(points, in, pairs, v * LANES, count);
-        VECTOR(prepare)(&eight, points);
+        VECTOR(gather)(&eight.x1, &eight.y1, points, 0);
+        VECTOR(gather)(&eight.x2, &eight.y2, points, 1);
+        VECTOR(divide)(&eight, points);
         VECTOR_FIELD(mul)(&inverse, product, &prefixes[v]);      /* < 1.1 */
         VECTOR_FIELD(mul)(product, product, &eight.denominator); /* < 1.1 */
         VECTOR(finish)(&x3, &y3, &eight, &inverse);
