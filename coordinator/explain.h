@@ -4,7 +4,9 @@
  * by the idle time they account for, what utilization would have been without each, the worst gaps, trims,
  * the lock and latencies. Counterfactual utilization of a suspect is busy time divided by (span minus the
  * suspect's pieces), over all devices together: the work stays, the waiting for that reason goes. That is an
- * estimate, since what waited behind one reason may meet the next.
+ * estimate, since what waited behind one reason may meet the next, and for the memory budget a low one: with
+ * more memory, reading and synthesis would also have been done ahead. tests/unit/test_counterfactual.c
+ * compares it with runs.
  *
  * Not shared between threads while it is opened, read-only afterwards. Cost: O(n log n) in the events. */
 #ifndef COORDINATOR_EXPLAIN_H

@@ -1,5 +1,6 @@
 #include "coordinator/report.h"
 
+#include "alloc/allocator.h"
 #include "coordinator/cli.h"
 #include "coordinator/report_svg.h"
 
@@ -242,6 +243,20 @@ static void print_worst(FILE *out, const struct explain *explain)
     fputs("</table></div></section>\n", out);
 }
 
+/* What a trim was, in the words of the allocator's own table. */
+static void print_allocator(FILE *out, const struct explain *explain)
+{
+    const struct allocator *allocator = allocator_by_name(explain->read.header.allocator);
+    if (allocator == NULL || explain->trims.count == 0) {
+        return;
+    }
+    fprintf(out, "<p class=\"dim\">A trim was: ");
+    report_svg_text(out, allocator->trim_does);
+    fputs(". It leaves behind: ", out);
+    report_svg_text(out, allocator->trim_cannot);
+    fputs(".</p>\n", out);
+}
+
 static bool print_charts(FILE *out, const struct explain *explain)
 {
     fputs("<section><h2>Partitions</h2>\n<p class=\"dim\">One line each, from top to bottom as they were "
@@ -255,6 +270,7 @@ static bool print_charts(FILE *out, const struct explain *explain)
             explain->latencies.count);
     done = done && report_latency(out, explain);
     fputs("</section>\n<section><h2>Memory and trims</h2>\n", out);
+    print_allocator(out, explain);
     done = done && report_memory(out, explain);
     fputs("</section>\n", out);
     return done;

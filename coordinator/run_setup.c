@@ -332,8 +332,10 @@ enum error_code run_setup_open(struct run *run, struct error *error)
     if (code == ERROR_NONE) {
         code = run_trim_open(run, error);
     }
-    code = code != ERROR_NONE ? code : run_trace_open(run, error);
     code = code != ERROR_NONE ? code : open_folders(run, error);
+    code = code != ERROR_NONE
+               ? code
+               : run_trace_open(run, error); /* may lie beside an output folder that was made now */
     code = code != ERROR_NONE ? code : open_devices(run, error);
     if (code == ERROR_NONE) {
         run_trace_begin(run);

@@ -138,6 +138,27 @@ static void test_escaping(void **state)
     world_deinit(&world);
 }
 
+/* A trim is said to be what the allocator's trim is, and what it can't do. */
+static void test_allocators_are_told(void **state)
+{
+    (void)state;
+    struct world world;
+    struct explain explain;
+    world_init(&world, 4, GAPS_SUSPECT_LOCK_TRIM);
+    strcpy(world.header.allocator, "mimalloc");
+    open_world(&explain, &world);
+    char *text = page(&explain, "run.trace");
+    assert_non_null(strstr(text, "A trim was: mi_collect(true)"));
+    assert_non_null(strstr(text, "It leaves behind: "));
+    free(text);
+    strcpy(explain.read.header.allocator, "libasan.so.8");
+    text = page(&explain, "run.trace");
+    assert_null(strstr(text, "A trim was"));
+    free(text);
+    explain_close(&explain);
+    world_deinit(&world);
+}
+
 static unsigned occurrences(const char *text, const char *what)
 {
     unsigned count = 0;
@@ -243,8 +264,12 @@ static void test_chrome(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages), cmocka_unit_test(test_escaping), cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_empty), cmocka_unit_test(test_chrome),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_allocators_are_told),
+        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_chrome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
