@@ -6,7 +6,7 @@
 
 #include "coordinator/run.h"
 
-enum { BATCH_JOBS_MAX = 6, BATCH_INPUTS_MAX = 8, BATCH_ENDED_MAX = 64 };
+enum { BATCH_JOBS_MAX = 6, BATCH_INPUTS_MAX = 16, BATCH_ENDED_MAX = 64 };
 
 struct batch {
     struct config config;
