@@ -48,6 +48,7 @@ enum error_code slots_open(struct slots *slots, struct arena *arena, uint32_t co
 
 void slots_close(struct slots *slots)
 {
+    CHECK(slots->out == 0);
     if (!slots->heap) {
         pool_close(&slots->pool);
     }
@@ -72,6 +73,7 @@ bool slots_acquire(struct slots *slots, struct slot *slot, uint32_t partition)
     const struct slots_layout *layout = &slots->layout;
     CHECK(slot->slab == POOL_NONE);
     take_buffers(slots, slot);
+    ++slots->out;
     slot->partition = partition;
     slot->dirty_bytes = 0;
     slot->generated = slot->simulated = false;
@@ -94,7 +96,8 @@ bool slots_acquire(struct slots *slots, struct slot *slot, uint32_t partition)
 
 void slots_release(struct slots *slots, struct slot *slot)
 {
-    CHECK(slot->slab != POOL_NONE);
+    CHECK(slot->slab != POOL_NONE && slots->out > 0);
+    --slots->out;
     if (!slots->heap) {
         pool_wipe(&slots->pool, slot->slab, slot->dirty_bytes);
         pool_give(&slots->pool, slot->slab);

@@ -90,7 +90,8 @@ enum { SLOTS_SPARE = 4 }; /* slabs that can be released while every slot is take
 
 struct slots {
     struct slots_layout layout;
-    bool heap; /* buffers from malloc, and no pool */
+    bool heap;    /* buffers from malloc, and no pool */
+    uint32_t out; /* slots that have buffers */
     struct pool pool;
     uint32_t count;
     struct slot *table;
@@ -101,6 +102,7 @@ size_t slots_arena_bytes(uint32_t count);
 /* ERROR_SYSTEM if the pool cannot be mapped. */
 enum error_code ERROR_MUST_USE slots_open(struct slots *slots, struct arena *arena, uint32_t count,
                                           const struct slots_layout *layout, bool heap, struct error *error);
+/* A slot that still has its buffers is a leak in the caller and aborts. */
 void slots_close(struct slots *slots);
 
 /* Gives the slot its buffers for a partition; its other fields are set by the caller. False: malloc has none,
