@@ -6,8 +6,10 @@ SMALL=$DATA/circuit-small
 CLOSED=$DATA/circuit-closed
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/uzk-e2e-XXXXXX")
 leave() {
-    # Only what this case started: whatever is still in the background.
-    for pid in $(jobs -p); do kill -9 "$pid" 2>/dev/null || :; done
+    # Only what this case started: whatever is still in the background. By way of a file, since a command substitution
+    # has no jobs in some shells.
+    jobs -p >"$WORK/jobs" 2>/dev/null || :
+    while read -r pid; do kill -9 "$pid" 2>/dev/null || :; done <"$WORK/jobs"
     rm -rf "$WORK"
 }
 trap leave EXIT
