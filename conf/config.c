@@ -292,7 +292,7 @@ static int include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 
 static cfg_t *parser_make(void)
 {
-    cfg_opt_t circuit[] = {SETTING("zkey"), SETTING("check_points"), CFG_END()};
+    cfg_opt_t circuit[] = {SETTING("zkey"), SETTING("check_points"), SETTING("tables"), CFG_END()};
     cfg_opt_t job[] = {SETTING("circuit"),
                        LIST("witnesses"),
                        LIST("inputs"),
@@ -590,6 +590,8 @@ static void read_circuit(struct config_circuit *circuit, cfg_t *section)
     circuit->zkey = read_path(section, "zkey");
     circuit->check_points = (enum config_check_points)read_word(
         section, "check_points", config_check_points_names, CONFIG_CHECK_CURVE);
+    circuit->tables =
+        (enum config_tables)read_word(section, "tables", config_tables_names, CONFIG_TABLES_AUTO);
     const cfg_opt_t *zkey = option(section, "zkey");
     struct place place = option_place(zkey);
     circuit->line = place.line;

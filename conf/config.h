@@ -27,6 +27,7 @@
 
 enum config_priority { CONFIG_CRITICAL, CONFIG_HIGH, CONFIG_NORMAL, CONFIG_LOW, CONFIG_PRIORITIES };
 enum config_check_points { CONFIG_CHECK_OFF, CONFIG_CHECK_CURVE, CONFIG_CHECK_FULL };
+enum config_tables { CONFIG_TABLES_AUTO, CONFIG_TABLES_OFF, CONFIG_TABLES_H, CONFIG_TABLES_ALL };
 enum config_trim_policy { CONFIG_TRIM_OFF, CONFIG_TRIM_INLINE, CONFIG_TRIM_TIMER, CONFIG_TRIM_PRESSURE };
 enum config_allocator { CONFIG_GLIBC, CONFIG_TCMALLOC, CONFIG_JEMALLOC, CONFIG_MIMALLOC };
 enum config_device_kind { CONFIG_DEVICE_CPU, CONFIG_DEVICE_CUDA, CONFIG_DEVICE_SIM };
@@ -35,7 +36,8 @@ struct config_circuit {
     char *name;
     char *zkey; /* absolute or relative to the working folder, ready to open */
     enum config_check_points check_points;
-    int line; /* of the zkey setting */
+    enum config_tables tables; /* of multiples of the key's points */
+    int line;                  /* of the zkey setting */
 };
 
 /* One input of a job: a witness, or with a witness_command the generator's input. */

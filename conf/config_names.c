@@ -4,6 +4,7 @@
 
 const char *const config_priority_names[] = {"critical", "high", "normal", "low", NULL};
 const char *const config_check_points_names[] = {"off", "curve", "full", NULL};
+const char *const config_tables_names[] = {"auto", "off", "h", "all", NULL};
 const char *const config_trim_names[] = {"off", "inline", "timer", "pressure", NULL};
 const char *const config_allocator_names[] = {"glibc", "tcmalloc", "jemalloc", "mimalloc", NULL};
 const char *const config_buffers_names[] = {"pool", "heap", NULL};

@@ -7,6 +7,7 @@
 
 extern const char *const config_priority_names[];
 extern const char *const config_check_points_names[];
+extern const char *const config_tables_names[];
 extern const char *const config_trim_names[];
 extern const char *const config_allocator_names[];
 extern const char *const config_buffers_names[];

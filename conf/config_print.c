@@ -200,7 +200,8 @@ void config_print(const struct config *config, FILE *out)
         print_quoted(out, circuit->name);
         fputs(" {\n  zkey = ", out);
         print_path(out, base, circuit->zkey);
-        fprintf(out, "\n  check_points = %s\n}\n", config_check_points_names[circuit->check_points]);
+        fprintf(out, "\n  check_points = %s\n  tables = %s\n}\n",
+                config_check_points_names[circuit->check_points], config_tables_names[circuit->tables]);
     }
     for (size_t i = 0; i < config->jobs_count; i++) {
         print_job(out, config, &config->jobs[i], base);

@@ -2,11 +2,14 @@
 
 #include "conf/check.h"
 #include "coordinator/loop.h"
+#include "groth16/wtns.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The identity is taken before the key is opened: if the file is replaced in between, the journal names the
  * older one, and a later run proves again rather than too little. */
@@ -40,18 +43,118 @@ void load_look(struct load *load)
     zkey_close(&key);
 }
 
+/* Proofs from which on a table saves more than it costs to make, with room for error. */
+enum { TABLES_PROOFS_MIN = 100 };
+
+/* Whether a quarter of a witness' values are longer than 64 bits. */
+static bool mostly_long(const uint8_t *bytes, size_t size, const char *path)
+{
+    struct wtns witness;
+    struct error ignored;
+    if (wtns_parse(&witness, bytes, size, path, &ignored) != ERROR_NONE) {
+        return false; /* the partition will say what is wrong with it */
+    }
+    uint32_t longer = 0;
+    for (uint32_t i = 0; i < witness.count; ++i) {
+        u256 value;
+        u256_load_le(&value, witness.values + (size_t)i * WTNS_VALUE_BYTES);
+        longer += (value.w[1] | value.w[2] | value.w[3]) != 0;
+    }
+    return longer >= witness.count / 4;
+}
+
+static bool witness_is_long(const char *path)
+{
+    struct stat status;
+    bool answer = false;
+    int file = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        size_t size = (size_t)status.st_size;
+        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (bytes != MAP_FAILED) {
+            answer = mostly_long(bytes, size, path);
+            munmap(bytes, size);
+        }
+    }
+    close(file);
+    return answer;
+}
+
+void load_choose_tables(struct load *load, uint64_t proofs, uint64_t allowed_bytes, const char *witness)
+{
+    enum multiples_kind kind = MULTIPLES_NONE;
+    CHECK(load->look_code == ERROR_NONE && load->tables == MULTIPLES_NONE);
+    switch (load->config->tables) {
+    case CONFIG_TABLES_OFF:
+        break;
+    case CONFIG_TABLES_H:
+        kind = MULTIPLES_H;
+        break;
+    case CONFIG_TABLES_ALL:
+        kind = MULTIPLES_ALL;
+        break;
+    case CONFIG_TABLES_AUTO:
+        if (proofs >= TABLES_PROOFS_MIN) {
+            kind = witness_is_long(witness) ? MULTIPLES_ALL : MULTIPLES_H;
+        }
+        break;
+    }
+    for (; kind != MULTIPLES_NONE; kind = kind == MULTIPLES_ALL ? MULTIPLES_H : MULTIPLES_NONE) {
+        const struct multiples shape = multiples_shape(&load->sizes.shape.key, kind);
+        const size_t bytes = multiples_size(&load->sizes.shape.key, &shape);
+        if (bytes <= allowed_bytes) {
+            load->sizes.shape.multiples = shape;
+            load->sizes.resident_bytes += bytes;
+            load->tables = kind;
+            return;
+        }
+    }
+}
+
+static enum error_code map_memory(struct load *load, void **memory, size_t bytes, const char *purpose)
+{
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return error_set_errno(&load->error, errno, "%s: no memory for the %zu bytes of its %s",
+                               load->config->zkey, bytes, purpose);
+    }
+    (void)madvise(mapped, bytes, MADV_HUGEPAGE);
+    *memory = mapped;
+    return ERROR_NONE;
+}
+
+static enum error_code make_multiples(struct load *load, struct par *par)
+{
+    struct multiples *multiples = &load->circuit.multiples;
+    if (load->tables == MULTIPLES_NONE) {
+        return ERROR_NONE;
+    }
+    *multiples = multiples_shape(&load->key, load->tables);
+    load->multiples_bytes = multiples_size(&load->key, multiples);
+    CHECK(load->multiples_bytes != SIZE_MAX);
+    const size_t scratch_bytes = multiples_scratch_size(&load->key, multiples, par->workers);
+    void *scratch = NULL;
+    enum error_code code = map_memory(load, &load->multiples, load->multiples_bytes, "multiples of points");
+    code = code != ERROR_NONE ? code : map_memory(load, &scratch, scratch_bytes, "scratch for multiples");
+    if (code == ERROR_NONE) {
+        multiples_init(multiples, &load->key, load->multiples, par, scratch);
+        munmap(scratch, scratch_bytes);
+    }
+    return code;
+}
+
 static enum error_code make_tables(struct load *load, struct par *par)
 {
     load->memory_bytes = circuit_memory_size(&load->key);
-    void *memory = mmap(NULL, load->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return error_set_errno(&load->error, errno, "%s: no memory for the %zu bytes of its tables",
-                               load->config->zkey, load->memory_bytes);
+    enum error_code code = map_memory(load, &load->memory, load->memory_bytes, "tables");
+    if (code != ERROR_NONE) {
+        return code;
     }
-    (void)madvise(memory, load->memory_bytes, MADV_HUGEPAGE);
-    load->memory = memory;
     circuit_init(&load->circuit, &load->key, load->memory, par);
-    return ERROR_NONE;
+    return make_multiples(load, par);
 }
 
 static enum error_code make_verify_key(struct load *load)
@@ -136,6 +239,10 @@ void load_release(void *argument)
     if (load->memory != NULL) {
         munmap(load->memory, load->memory_bytes);
         load->memory = NULL;
+    }
+    if (load->multiples != NULL) {
+        munmap(load->multiples, load->multiples_bytes);
+        load->multiples = NULL;
     }
     if (load->key_open) {
         zkey_close(&load->key);

@@ -37,7 +37,8 @@ struct load {
     struct team *team; /* whose idle threads help */
     bool verify_wanted;
 
-    struct load_sizes sizes; /* by load_look */
+    struct load_sizes sizes; /* by load_look, tables added by load_choose_tables */
+    enum multiples_kind tables;
     uint64_t key_size;
     int64_t key_mtime_ns;
     enum error_code look_code; /* of load_look: without sizes it cannot be loaded */
@@ -49,6 +50,8 @@ struct load {
     bool key_open, verifiable;
     void *memory;
     size_t memory_bytes;
+    void *multiples;
+    size_t multiples_bytes;
     unsigned attached; /* devices that have it */
     uint64_t took_ns;
     enum error_code code; /* of load_open */
@@ -57,6 +60,11 @@ struct load {
 
 /* Fills sizes, or sets look_code and error. Blocks. */
 void load_look(struct load *load);
+
+/* Decides on tables of multiples (groth16/multiples.h) for a batch of `proofs` and adds their bytes to the
+ * sizes; none if they take more than allowed_bytes. witness: a file that the batch will prove, or NULL; read
+ * only where the configuration leaves the choice open. Blocks. */
+void load_choose_tables(struct load *load, uint64_t proofs, uint64_t allowed_bytes, const char *witness);
 
 /* Tasks: load_open sets code and error and leaves nothing behind on failure. */
 void load_open(void *load);

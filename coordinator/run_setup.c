@@ -47,6 +47,31 @@ static void give_back_signals(struct run *run)
 
 /* ---- what there is to do, and with what ---- */
 
+/* Tables of multiples pay for circuits with many proofs on the CPU. True if any circuit gets some. */
+static bool choose_tables(struct run *run)
+{
+    const struct config *config = run->config;
+    bool any = false;
+    for (size_t i = 0; i < config->circuits_count && !run->plan.simulated_only; ++i) {
+        struct load *load = &run->loads[i];
+        uint64_t proofs = 0;
+        const char *witness = NULL;
+        for (size_t j = 0; j < config->jobs_count; ++j) {
+            const struct config_job *job = &config->jobs[j];
+            if (job->circuit == i) {
+                proofs += job->inputs_count;
+                witness =
+                    job->witness_command == NULL && job->inputs_count > 0 ? job->inputs[0].path : witness;
+            }
+        }
+        if (load->look_code == ERROR_NONE && proofs > 0) {
+            load_choose_tables(load, proofs, run->plan.budget_bytes / 4 / config->circuits_count, witness);
+            any = any || load->tables != MULTIPLES_NONE;
+        }
+    }
+    return any;
+}
+
 static enum error_code look_at_circuits(struct run *run, struct error *error)
 {
     const struct config *config = run->config;
@@ -68,6 +93,9 @@ static enum error_code look_at_circuits(struct run *run, struct error *error)
     }
     const struct run_plan_machine machine = {cli_processors(), memory_available_bytes()};
     enum error_code code = run_plan_make(&run->plan, config, run->loads, &machine, error);
+    if (code == ERROR_NONE && choose_tables(run)) { /* circuits have grown */
+        code = run_plan_make(&run->plan, config, run->loads, &machine, error);
+    }
     for (unsigned i = 0; i < run->plan.devices_count && run->options->lane_limit_ns != 0; ++i) {
         run->plan.devices[i].time_limit_ns = run->options->lane_limit_ns;
     }

@@ -8,6 +8,7 @@
 #define GROTH16_CIRCUIT_H
 
 #include "groth16/fr.h"
+#include "groth16/multiples.h"
 #include "groth16/ntt.h"
 #include "groth16/par.h"
 #include "groth16/zkey.h"
@@ -34,6 +35,7 @@ struct circuit {
     const uint32_t
         *rows[CIRCUIT_MATRICES]; /* row i of a matrix is entries[rows[i]] up to entries[rows[i + 1]] */
     const fr *dictionary;        /* times R^2, as the key stores them */
+    struct multiples multiples;  /* none after circuit_init; whoever fills it owns its memory */
 };
 
 /* Bytes that circuit_init needs: about 72 for each point of the domain, 8 for each coefficient, and up to 600

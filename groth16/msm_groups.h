@@ -52,6 +52,7 @@ _Static_assert(sizeof(g1_affine) == G1_BYTES && sizeof(g2_affine) == G2_BYTES,
 #define KERNEL_ELEMENT      fq
 #define KERNEL_POINT_BYTES  G1_BYTES
 #define KERNEL_TASK         MSM_LEVEL(msm_g1_task)
+#define KERNEL_BUILD        MSM_LEVEL(msm_g1_build)
 #include "groth16/msm_kernel.h"
 #undef KERNEL
 #undef KERNEL_VECTOR
@@ -62,6 +63,7 @@ _Static_assert(sizeof(g1_affine) == G1_BYTES && sizeof(g2_affine) == G2_BYTES,
 #undef KERNEL_ELEMENT
 #undef KERNEL_POINT_BYTES
 #undef KERNEL_TASK
+#undef KERNEL_BUILD
 
 #define KERNEL(name)        msm_g2_##name
 #define KERNEL_VECTOR(name) msm_g2_vector_##name
@@ -72,4 +74,5 @@ _Static_assert(sizeof(g1_affine) == G1_BYTES && sizeof(g2_affine) == G2_BYTES,
 #define KERNEL_ELEMENT      fq2
 #define KERNEL_POINT_BYTES  G2_BYTES
 #define KERNEL_TASK         MSM_LEVEL(msm_g2_task)
+#define KERNEL_BUILD        MSM_LEVEL(msm_g2_build)
 #include "groth16/msm_kernel.h"

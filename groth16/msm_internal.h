@@ -11,6 +11,8 @@
 
 #include "groth16/msm.h"
 
+#include <stdbool.h>
+
 enum {
     MSM_SCALAR_BITS = 254,
     MSM_WINDOW_BITS_MAX = 16,
@@ -19,8 +21,9 @@ enum {
     MSM_BLOCK = 64 /* scalars whose largest bit length is remembered, so that empty windows cost nothing */
 };
 
+/* Windows share their buckets in a task only if there is a table. */
 struct msm_task {
-    uint32_t window;
+    uint32_t window, windows;
     uint32_t slice, slices;
 };
 
@@ -28,11 +31,12 @@ struct msm_call {
     const uint8_t *points;
     const uint8_t *scalars;
     size_t n;
+    bool table; /* points holds n for each window, times 2^(window * window_bits) */
     unsigned window_bits;
     unsigned windows;
     size_t tasks_count;
     struct msm_task *tasks;
-    size_t slice_points;       /* of the longest slice */
+    size_t slice_points;       /* of the longest slice, times the windows of its task */
     const uint8_t *block_bits; /* windows from this bit on are empty for the whole block */
     void *sums;                /* XYZZ, one a task */
     unsigned char *workers;    /* one scratch a worker */
@@ -47,10 +51,22 @@ struct msm_segment {
     uint32_t length;
 };
 
+/* The making of a table: tasks are blocks of MSM_CHUNK / 2 points. */
+struct msm_building {
+    uint8_t *points;
+    size_t n;
+    unsigned window_bits;
+    unsigned windows;
+    unsigned char *workers;
+    size_t worker_bytes;
+};
+
 typedef void msm_kernel(void *call, size_t task, unsigned worker);
 
 msm_kernel msm_g1_task_portable, msm_g2_task_portable, msm_g1_task_adx, msm_g2_task_adx, msm_g1_task_fma,
     msm_g2_task_fma, msm_g1_task_ifma, msm_g2_task_ifma;
+msm_kernel msm_g1_build_portable, msm_g2_build_portable, msm_g1_build_adx, msm_g2_build_adx, msm_g1_build_fma,
+    msm_g2_build_fma, msm_g1_build_ifma, msm_g2_build_ifma;
 
 /* The first point of a slice, a multiple of MSM_BLOCK or n. */
 static inline size_t msm_slice_begin(size_t n, uint32_t slice, uint32_t slices)

@@ -42,25 +42,34 @@ static size_t KERNEL(carve)(struct KERNEL(scratch) * scratch, unsigned char *bas
     return (size_t)(next - base);
 }
 
-/* Counting sort of the slice by bucket; digit d is bucket |d| - 1, digit 0 is in none. */
-static void KERNEL(sort)(struct KERNEL(scratch) * scratch, const struct msm_call *call, unsigned window,
-                         size_t first, size_t count, size_t buckets)
+/* The digits of one window for the slice's points, counted in begins[|digit|]. */
+static void KERNEL(count)(int32_t *digits, uint32_t *begins, const struct msm_call *call, unsigned window,
+                          size_t first, size_t count)
 {
     const unsigned bit = window * call->window_bits;
     const uint8_t *scalars = call->scalars + first * U256_BYTES;
-    uint32_t *begins = scratch->begins;
-    memset(begins, 0, (buckets + 1) * sizeof *begins);
     for (size_t block = 0; block < count; block += MSM_BLOCK) {
         const size_t end = count - block < MSM_BLOCK ? count : block + MSM_BLOCK;
         if (call->block_bits[(first + block) / MSM_BLOCK] <= bit) {
-            memset(scratch->digits + block, 0, (end - block) * sizeof *scratch->digits);
+            memset(digits + block, 0, (end - block) * sizeof *digits);
             continue;
         }
         for (size_t i = block; i < end; i++) {
             const int32_t digit = msm_digit(scalars + i * U256_BYTES, bit, call->window_bits);
-            scratch->digits[i] = digit;
+            digits[i] = digit;
             begins[digit < 0 ? -digit : digit]++;
         }
+    }
+}
+
+/* Counting sort of the slice by bucket; digit d is bucket |d| - 1, digit 0 is in none. */
+static void KERNEL(sort)(struct KERNEL(scratch) * scratch, const struct msm_call *call,
+                         const struct msm_task *task, size_t first, size_t count, size_t buckets)
+{
+    uint32_t *begins = scratch->begins;
+    memset(begins, 0, (buckets + 1) * sizeof *begins);
+    for (uint32_t window = 0; window < task->windows; window++) {
+        KERNEL(count)(scratch->digits + window * count, begins, call, task->window + window, first, count);
     }
     uint32_t total = 0;
     for (size_t bucket = 1; bucket <= buckets; bucket++) {
@@ -68,7 +77,7 @@ static void KERNEL(sort)(struct KERNEL(scratch) * scratch, const struct msm_call
         begins[bucket] = total;
         total += size;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < task->windows * count; i++) {
         const int32_t digit = scratch->digits[i];
         if (digit != 0) {
             const uint32_t sign = digit < 0 ? UINT32_C(1) << 31 : 0;
@@ -306,11 +315,57 @@ void KERNEL_TASK(void *argument, size_t task, unsigned worker)
     const size_t buckets = (size_t)1 << (call->window_bits - 1);
     struct KERNEL(scratch) scratch;
     KERNEL(carve)(&scratch, call->workers + worker * call->worker_bytes, call->slice_points, buckets);
-    KERNEL(sort)(&scratch, call, slice->window, first, count, buckets);
+    KERNEL(sort)(&scratch, call, slice, first, count, buckets);
     KERNEL_XYZZ *sum = (KERNEL_XYZZ *)call->sums + task;
     KERNEL_POINT(xyzz_set_infinity)(sum);
     if (scratch.begins[buckets] != 0) {
-        KERNEL(accumulate)(&scratch, call, first, buckets);
+        KERNEL(accumulate)(&scratch, call, call->table ? slice->window * call->n : first, buckets);
         KERNEL(sum_buckets)(sum, &scratch, call->window_bits - 1);
+    }
+}
+
+/* Doubles `count` points in place. */
+static void KERNEL(double_all)(KERNEL_AFFINE *points, const struct KERNEL(scratch) * scratch, size_t count)
+{
+#ifdef MSM_VECTOR
+    KERNEL_VECTOR(double_all)(points, (void *)scratch->differences, count);
+#else
+    KERNEL_ELEMENT product = KERNEL_FIELD(one);
+    for (size_t i = 0; i < count; i++) {
+        KERNEL_FIELD(dbl)(&scratch->differences[i], &points[i].y);
+        if (KERNEL_FIELD(is_zero)(&scratch->differences[i])) {
+            scratch->differences[i] = KERNEL_FIELD(one); /* infinity */
+        }
+        scratch->prefixes[i] = product;
+        KERNEL_FIELD(mul)(&product, &product, &scratch->differences[i]);
+    }
+    KERNEL_FIELD(inv)(&product, &product);
+    for (size_t i = count; i-- > 0;) {
+        KERNEL_ELEMENT inverse;
+        KERNEL_FIELD(mul)(&inverse, &product, &scratch->prefixes[i]);
+        KERNEL_FIELD(mul)(&product, &product, &scratch->differences[i]);
+        KERNEL(add_with_inverse)(&points[i], &points[i], &points[i], &inverse);
+    }
+#endif
+}
+
+void KERNEL_BUILD(void *argument, size_t task, unsigned worker)
+{
+    const struct msm_building *building = argument;
+    const size_t first = task * (MSM_CHUNK / 2);
+    const size_t left = building->n - first;
+    const size_t count = left < MSM_CHUNK / 2 ? left : MSM_CHUNK / 2;
+    struct KERNEL(scratch) scratch;
+    KERNEL(carve)(&scratch, building->workers + worker * building->worker_bytes, 1, 1);
+    KERNEL_AFFINE *points = scratch.chunk[0];
+    for (size_t i = 0; i < count; i++) {
+        KERNEL(load)(&points[i], building->points + (first + i) * KERNEL_POINT_BYTES);
+    }
+    for (unsigned window = 1; window < building->windows; window++) {
+        for (unsigned bit = 0; bit < building->window_bits; bit++) {
+            KERNEL(double_all)(points, &scratch, count);
+        }
+        memcpy(building->points + (window * building->n + first) * KERNEL_POINT_BYTES, points,
+               count * KERNEL_POINT_BYTES);
     }
 }

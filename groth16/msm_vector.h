@@ -184,3 +184,65 @@ static void VECTOR(add_pairs)(VECTOR_AFFINE *out, const VECTOR_AFFINE *in, const
     VECTOR(add_eights)(out, in, pairs, outs, prefixes, count);
     lanes_end(before);
 }
+
+/* Eight points to be doubled; infinity, whose y is 0, divides by one and stays. */
+FQ8_INLINE void VECTOR(prepare_doubling)(struct VECTOR(pairs) * r, const VECTOR_AFFINE *const points[LANES])
+{
+    VECTOR(gather)(&r->x1, &r->y1, points, 0);
+    r->x2 = r->x1;
+    r->y2 = r->y1;
+    r->doubles = UINT8_MAX;
+    r->cancels = r->first_infinite = r->second_infinite = 0;
+    VECTOR_FIELD(add_raw)(&r->denominator, &r->y1, &r->y1); /* < 2 */
+    VECTOR_FIELD(normalize)(&r->denominator);
+    const uint8_t infinite = VECTOR_FIELD(is_zero)(&r->y1);
+    if (__builtin_expect(infinite != 0, 0)) {
+        VECTOR_ELEMENT one;
+        VECTOR_FIELD(broadcast)(&one, &FIELD(one));
+        VECTOR_FIELD(select)(&r->denominator, infinite, &one);
+    }
+}
+
+static __attribute__((noinline)) void VECTOR(double_eights)(VECTOR_AFFINE *values, VECTOR_ELEMENT *prefixes,
+                                                            size_t count)
+{
+    const VECTOR_AFFINE *points[LANES];
+    uint16_t numbers[LANES];
+    struct VECTOR(pairs) eight;
+    VECTOR_ELEMENT products[VECTOR(CHAINS)];
+    const size_t vectors = (count + LANES - 1) / LANES;
+    for (int chain = 0; chain < VECTOR(CHAINS); chain++) {
+        VECTOR_FIELD(broadcast)(&products[chain], &FIELD(one));
+    }
+    for (size_t step = 0; step < 2 * vectors; step++) {
+        const bool back = step >= vectors;
+        const size_t v = back ? 2 * vectors - 1 - step : step;
+        const size_t lanes_used = count - v * LANES < LANES ? count - v * LANES : LANES;
+        VECTOR_ELEMENT *product = &products[v % VECTOR(CHAINS)];
+        if (step == vectors) {
+            VECTOR(invert)(products);
+        }
+        for (size_t lane = 0; lane < LANES; lane++) {
+            numbers[lane] = (uint16_t)(v * LANES + (lane < lanes_used ? lane : lanes_used - 1));
+            points[lane] = &values[numbers[lane]];
+        }
+        VECTOR(prepare_doubling)(&eight, points);
+        if (!back) {
+            prefixes[v] = *product;
+            VECTOR_FIELD(mul)(product, product, &eight.denominator);
+        } else {
+            VECTOR_ELEMENT inverse, x3, y3;
+            VECTOR_FIELD(mul)(&inverse, product, &prefixes[v]);
+            VECTOR_FIELD(mul)(product, product, &eight.denominator);
+            VECTOR(finish)(&x3, &y3, &eight, &inverse);
+            VECTOR(scatter)(values, numbers, &x3, &y3, lanes_used);
+        }
+    }
+}
+
+static void VECTOR(double_all)(VECTOR_AFFINE *points, VECTOR_ELEMENT *prefixes, size_t count)
+{
+    const unsigned before = lanes_begin();
+    VECTOR(double_eights)(points, prefixes, count);
+    lanes_end(before);
+}

@@ -24,8 +24,7 @@ static struct layout layout_of(const struct circuit *circuit, unsigned workers)
 {
     size_t n = (size_t)1 << circuit->key.domain_log2;
     struct layout layout = {.vector = (n * sizeof(fr) + 63) & ~(size_t)63};
-    size_t msm = max_size(msm_g1_scratch_size(circuit->key.wires, workers), msm_g1_scratch_size(n, workers));
-    msm = max_size(msm, msm_g2_scratch_size(circuit->key.wires, workers));
+    size_t msm = multiples_scratch_size(&circuit->key, &circuit->multiples, workers);
     layout.ntt = 3 * layout.vector;
     layout.size = max_size(layout.ntt + ntt_scratch_size(workers), layout.vector + msm);
     return layout;
@@ -111,11 +110,13 @@ static void multiply_points(struct prove_sums *sums, const struct work *work, st
     const struct zkey *key = &work->circuit->key;
     const uint8_t *witness = work->witness;
     size_t wires = key->wires, first = (size_t)key->publics + 1;
-    msm_g2(&sums->b2, key->b2, witness, wires, par, scratch);
-    msm_g1(&sums->h, key->h, (const uint8_t *)work->a, (size_t)1 << key->domain_log2, par, scratch);
-    msm_g1(&sums->a, key->a, witness, wires, par, scratch);
-    msm_g1(&sums->b1, key->b1, witness, wires, par, scratch);
-    msm_g1(&sums->c, key->c, witness + first * U256_BYTES, wires - first, par, scratch);
+    const struct multiples *tables = &work->circuit->multiples;
+    msm_g2_table(&sums->b2, &tables->b2, key->b2, witness, wires, par, scratch);
+    msm_g1_table(&sums->h, &tables->h, key->h, (const uint8_t *)work->a, (size_t)1 << key->domain_log2, par,
+                 scratch);
+    msm_g1_table(&sums->a, &tables->a, key->a, witness, wires, par, scratch);
+    msm_g1_table(&sums->b1, &tables->b1, key->b1, witness, wires, par, scratch);
+    msm_g1_table(&sums->c, &tables->c, key->c, witness + first * U256_BYTES, wires - first, par, scratch);
 }
 
 void prove_compute(struct prove_sums *sums, const struct circuit *circuit, const uint8_t *witness,

@@ -26,10 +26,12 @@ for lanes in 1 3; do
 circuit small {
   zkey = "$SMALL/circuit.zkey"
   check_points = full
+  tables = all
 }
 circuit closed {
   zkey = "$CLOSED/circuit.zkey"
   check_points = off
+  tables = h
 }
 job a {
   circuit = small

@@ -1,5 +1,6 @@
 /* msm_tests.h - the tests of the MSM, written once for both groups: test_msm.c defines MSM_TEST(name),
- * GROUP(name), MSM_RUN, MSM_SCRATCH_SIZE, MSM_VECTOR, MSM_TEST_LOAD and includes this file twice.
+ * GROUP(name), MSM_RUN, MSM_TABLE(name), MSM_TABLE_RUN, MSM_SCRATCH_SIZE, MSM_VECTOR, MSM_TEST_LOAD and
+ * includes this file twice.
  *
  * Points are small known multiples k_i of the generator, so the expected result is (sum of s_i k_i) times the
  * generator, with the sum taken in Fr: no group arithmetic beyond one multiplication stands behind it. */
@@ -42,6 +43,19 @@ static void MSM_TEST(append)(struct MSM_TEST(instance) * instance, const u256 *s
     instance->n++;
 }
 
+static void MSM_TEST(expect)(const struct MSM_TEST(instance) * instance, const GROUP(xyzz) * r)
+{
+    GROUP(xyzz) expected;
+    GROUP(affine) left, right;
+    u256 plain;
+    fr_to_u256(&plain, &instance->expected);
+    GROUP(xyzz_from_affine)(&expected, &GROUP(generator));
+    GROUP(xyzz_mul)(&expected, &expected, &plain);
+    GROUP(xyzz_to_affine)(&left, r);
+    GROUP(xyzz_to_affine)(&right, &expected);
+    assert_true(GROUP(affine_equal)(&left, &right));
+}
+
 static void MSM_TEST(check)(const struct MSM_TEST(instance) * instance, unsigned workers)
 {
     struct par threads = test_par(workers);
@@ -50,20 +64,40 @@ static void MSM_TEST(check)(const struct MSM_TEST(instance) * instance, unsigned
     void *scratch = aligned_alloc(64, size + 64);
     assert_non_null(scratch);
     memset(scratch, 0xa5, size + 64);
-    GROUP(xyzz) r, expected;
-    u256 plain;
+    GROUP(xyzz) r;
     MSM_RUN(&r, instance->points, instance->scalars, instance->n, par, scratch);
     for (size_t i = 0; i < 64; i++) {
         assert_int_equal(((uint8_t *)scratch)[size + i], 0xa5);
     }
     free(scratch);
-    fr_to_u256(&plain, &instance->expected);
-    GROUP(xyzz_from_affine)(&expected, &GROUP(generator));
-    GROUP(xyzz_mul)(&expected, &expected, &plain);
-    GROUP(affine) left, right;
-    GROUP(xyzz_to_affine)(&left, &r);
-    GROUP(xyzz_to_affine)(&right, &expected);
-    assert_true(GROUP(affine_equal)(&left, &right));
+    MSM_TEST(expect)(instance, &r);
+}
+
+/* The same with a table; small instances only, since a table is costly. */
+static void MSM_TEST(check_table)(const struct MSM_TEST(instance) * instance, unsigned workers)
+{
+    struct par threads = test_par(workers);
+    struct par *par = workers == 0 ? &par_serial : &threads;
+    const struct msm_table shape = msm_table_shape(instance->n);
+    const size_t size = (MSM_TABLE(scratch_size)(&shape, instance->n, par->workers) + 63) / 64 * 64;
+    const size_t bytes = shape.windows * instance->n * sizeof(GROUP(affine));
+    void *scratch = aligned_alloc(64, size + 64), *memory = malloc(bytes + 64);
+    assert_non_null(scratch);
+    assert_non_null(memory);
+    memset(scratch, 0xa5, size + 64);
+    memset(memory, 0xa5, bytes + 64);
+    struct msm_table table;
+    GROUP(xyzz) r;
+    MSM_TABLE(init)(&table, instance->points, instance->n, memory, par, scratch);
+    assert_int_equal(table.windows, shape.windows);
+    MSM_TABLE_RUN(&r, &table, instance->points, instance->scalars, instance->n, par, scratch);
+    for (size_t i = 0; i < 64; i++) {
+        assert_int_equal(((uint8_t *)scratch)[size + i], 0xa5);
+        assert_int_equal(((uint8_t *)memory)[bytes + i], 0xa5);
+    }
+    free(memory);
+    free(scratch);
+    MSM_TEST(expect)(instance, &r);
 }
 
 static void MSM_TEST(open)(struct MSM_TEST(instance) * instance, size_t n_max)
@@ -149,6 +183,31 @@ static void MSM_TEST(large_sums_match)(void **state)
             MSM_TEST(append)(&instance, &scalar, msm_test_multiple(scalars % MSM_POINTS, i, &seed));
         }
         MSM_TEST(check)(&instance, 2);
+    }
+    MSM_TEST(close)(&instance);
+}
+
+static void MSM_TEST(tables_match)(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 2, 7, 64, 300, 5000};
+    struct MSM_TEST(instance) instance;
+    MSM_TEST(open)(&instance, 5000);
+    for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
+        for (int scalars = 0; scalars < MSM_SCALARS; scalars++) {
+            const int points = (scalars + (int)size) % MSM_POINTS;
+            uint64_t seed = (uint64_t)scalars * 100 + size;
+            if (sizes[size] > 1000 && scalars != SCALARS_RANDOM && scalars != SCALARS_AROUND) {
+                continue;
+            }
+            instance.n = 0;
+            instance.expected = fr_zero;
+            for (size_t i = 0; i < sizes[size]; i++) {
+                const u256 scalar = msm_test_scalar(scalars, i, &seed);
+                MSM_TEST(append)(&instance, &scalar, msm_test_multiple(points, i, &seed));
+            }
+            MSM_TEST(check_table)(&instance, (unsigned)scalars % 4);
+        }
     }
     MSM_TEST(close)(&instance);
 }

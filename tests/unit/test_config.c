@@ -207,7 +207,7 @@ static void test_every_setting(void **state)
     struct error error;
     enum error_code code =
         read_text(&config,
-                  "circuit c { zkey = \"./in/..//circuit.zkey\"\n check_points = full }\n"
+                  "circuit c { zkey = \"./in/..//circuit.zkey\"\n check_points = full\n tables = h }\n"
                   "job j { circuit = c\n inputs = { \"in/\\\\[odd\\\\]\\\\*.x\", \"in/b.json\" }\n"
                   "  witness_command = { sh, \"-c\", \"cp {input} {witness}\", \"../deep/x.wtns\" }\n"
                   "  witness_timeout = 2m\n output = \"out/./deeper//\"\n bundle = yes\n priority = "
@@ -225,6 +225,7 @@ static void test_every_setting(void **state)
     }
     assert_in_folder(config.circuits[0].zkey, "circuit.zkey");
     assert_int_equal(config.circuits[0].check_points, CONFIG_CHECK_FULL);
+    assert_int_equal(config.circuits[0].tables, CONFIG_TABLES_H);
     const struct config_job *job = &config.jobs[0];
     assert_int_equal(job->inputs_count, 2);
     assert_string_equal(job->inputs[0].stem, "[odd]*");
@@ -309,7 +310,8 @@ struct mistake {
 static const struct mistake mistakes[] = {
     {"", "x.conf: no job section, so there is nothing to prove"},
     {"\n\ncolour = red\n", "x.conf:3: no such option 'colour'; known here: circuit, job, device, devices"},
-    {"circuit c {\n zkeyy = a\n}\n", "x.conf:2: no such option 'zkeyy'; known here: zkey, check_points"},
+    {"circuit c {\n zkeyy = a\n}\n",
+     "x.conf:2: no such option 'zkeyy'; known here: zkey, check_points, tables"},
     {"circuit c {\n}\n" JOB, "x.conf:3: found duplicate title 'c'"},
     {JOB "job j {\n}\n", "x.conf:7: found duplicate title 'j'"},
     {"circuit {\n}\n", "x.conf:1: missing title for section 'circuit'"},

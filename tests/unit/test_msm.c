@@ -98,6 +98,8 @@ static int msm_test_multiple(int pattern, size_t index, uint64_t *seed)
 #define MSM_TEST(name)   g1_##name
 #define GROUP(name)      g1_##name
 #define MSM_RUN          msm_g1
+#define MSM_TABLE(name)  msm_g1_table_##name
+#define MSM_TABLE_RUN    msm_g1_table
 #define MSM_SCRATCH_SIZE msm_g1_scratch_size
 #define MSM_VECTOR       vector_g1_msm
 #define MSM_TEST_LOAD    curve_load_g1
@@ -105,6 +107,8 @@ static int msm_test_multiple(int pattern, size_t index, uint64_t *seed)
 #undef MSM_TEST
 #undef GROUP
 #undef MSM_RUN
+#undef MSM_TABLE
+#undef MSM_TABLE_RUN
 #undef MSM_SCRATCH_SIZE
 #undef MSM_VECTOR
 #undef MSM_TEST_LOAD
@@ -112,6 +116,8 @@ static int msm_test_multiple(int pattern, size_t index, uint64_t *seed)
 #define MSM_TEST(name)   g2_##name
 #define GROUP(name)      g2_##name
 #define MSM_RUN          msm_g2
+#define MSM_TABLE(name)  msm_g2_table_##name
+#define MSM_TABLE_RUN    msm_g2_table
 #define MSM_SCRATCH_SIZE msm_g2_scratch_size
 #define MSM_VECTOR       vector_g2_msm
 #define MSM_TEST_LOAD    curve_load_g2
@@ -122,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(g1_matches_the_vector), cmocka_unit_test(g2_matches_the_vector),
         cmocka_unit_test(g1_patterns_match),     cmocka_unit_test(g2_patterns_match),
+        cmocka_unit_test(g1_tables_match),       cmocka_unit_test(g2_tables_match),
         cmocka_unit_test(g1_large_sums_match),   cmocka_unit_test(g2_large_sums_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,22 @@ static void assert_coordinates(const struct proof *proof, const char *const expe
     }
 }
 
+/* The same proof with tables of multiples of some or all points. */
+static void prove_with_multiples(struct proof *proof, struct loaded *loaded, enum multiples_kind kind,
+                                 struct par *par, const struct prove_blinding *blinding)
+{
+    struct multiples multiples = multiples_shape(&loaded->key, kind);
+    void *memory = fixture_block(multiples_size(&loaded->key, &multiples));
+    void *scratch = fixture_block(multiples_scratch_size(&loaded->key, &multiples, par->workers));
+    multiples_init(&multiples, &loaded->key, memory, par, scratch);
+    assert_true(multiples.h.windows > 0 && (kind == MULTIPLES_H || multiples.b2.windows > 0));
+    loaded->circuit.multiples = multiples;
+    prove(proof, loaded, par, blinding);
+    loaded->circuit.multiples = (struct multiples){0};
+    free(scratch);
+    free(memory);
+}
+
 static void proofs_are_snarkjs_own(void **state)
 {
     (void)state;
@@ -158,6 +174,12 @@ static void proofs_are_snarkjs_own(void **state)
         prove(&proof, &loaded, &par_serial, &blinding);
         assert_coordinates(&proof, vectors[i].coordinates);
         prove(&proof, &loaded, &fixture_threads, &blinding);
+        assert_coordinates(&proof, vectors[i].coordinates);
+        prove_with_multiples(&proof, &loaded, MULTIPLES_H, &par_serial, &blinding);
+        assert_coordinates(&proof, vectors[i].coordinates);
+        prove_with_multiples(&proof, &loaded, MULTIPLES_ALL, &par_serial, &blinding);
+        assert_coordinates(&proof, vectors[i].coordinates);
+        prove_with_multiples(&proof, &loaded, MULTIPLES_ALL, &fixture_threads, &blinding);
         assert_coordinates(&proof, vectors[i].coordinates);
         unload(&loaded);
     }
