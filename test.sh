@@ -18,7 +18,7 @@ suite() {
 }
 
 packages build-essential cmake ninja-build pkg-config liburing-dev libconfuse-dev libjansson-dev libgoogle-perftools4 \
-    libcmocka-dev clang libclang-rt-dev util-linux procps
+    libcmocka-dev clang libclang-rt-dev util-linux procps libjemalloc2 libmimalloc2.0 chromium fonts-dejavu-core
 packages_node
 step "npm: snarkjs" snarkjs_install
 step "release: configure" cmake --preset release -DUZK_WERROR=ON -DUZK_TESTS=ON
