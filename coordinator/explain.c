@@ -256,6 +256,42 @@ static size_t append(char *text, size_t capacity, size_t used, const char *forma
 
 enum { CHAIN_LINKS = 3 };
 
+/* Who held the lock during a gap's longest piece of a reason: " (thread 12 and 2 others)", the longest first.
+ */
+static size_t append_holders(char *text, size_t capacity, size_t used, const struct explain *explain,
+                             const struct gaps_gap *gap, unsigned reason)
+{
+    const struct gaps_piece *piece = NULL;
+    for (size_t i = gap->first; i < gap->first + gap->pieces; i++) {
+        const struct gaps_piece *other = &explain->gaps.pieces[i];
+        bool longer = piece == NULL || other->end_ns - other->begin_ns > piece->end_ns - piece->begin_ns;
+        piece = other->reason == reason && longer ? other : piece;
+    }
+    uint64_t longest_ns = 0;
+    unsigned holders = 0, thread = 0;
+    for (size_t i = 0; piece != NULL && i < explain->read.count; i++) {
+        const struct trace_event *event = &explain->read.events[i];
+        if (event->kind != TRACE_HOLD || event->value >= piece->end_ns || event->time_ns <= piece->begin_ns) {
+            continue;
+        }
+        uint64_t from = event->value > piece->begin_ns ? event->value : piece->begin_ns;
+        uint64_t to = event->time_ns < piece->end_ns ? event->time_ns : piece->end_ns;
+        holders++;
+        if (to - from > longest_ns) {
+            longest_ns = to - from;
+            thread = event->lane;
+        }
+    }
+    if (holders == 0) {
+        return used;
+    }
+    used = append(text, capacity, used, " (thread %u", thread);
+    if (holders > 1) {
+        used = append(text, capacity, used, " and %u other%s", holders - 1, holders > 2 ? "s" : "");
+    }
+    return append(text, capacity, used, ")");
+}
+
 void explain_chain(char text[EXPLAIN_CHAIN_BYTES], const struct explain *explain, const struct gaps_gap *gap)
 {
     uint64_t ns[GAPS_REASONS] = {0};
@@ -285,6 +321,9 @@ void explain_chain(char text[EXPLAIN_CHAIN_BYTES], const struct explain *explain
                       gaps_reason_text((enum gaps_reason)order[i]));
         if (order[i] == GAPS_SYNTHESIS && others > 0) {
             used = append(text, EXPLAIN_CHAIN_BYTES, used, " beside %" PRIu32 " others", others);
+        }
+        if (order[i] >= GAPS_LOCK && order[i] < GAPS_LOCK + TRACE_SPANS) {
+            used = append_holders(text, EXPLAIN_CHAIN_BYTES, used, explain, gap, order[i]);
         }
         used = append(text, EXPLAIN_CHAIN_BYTES, used, " %s", cli_text_duration(duration, ns[order[i]]));
     }

@@ -71,9 +71,8 @@ static void test_numbers(void **state)
     assert_int_equal(explain.rss_last_bytes, 8000);
     assert_int_equal(explain.worst_count, 1);
     explain_chain(chain, &explain, &explain.gaps.gaps[explain.worst[0]]);
-    assert_string_equal(
-        chain,
-        "its witness was read 100 ns > lock wait, the holder trimmed 300 ns > copy to the device 200 ns");
+    assert_string_equal(chain, "its witness was read 100 ns > lock wait, the holder trimmed (thread 12) 300 "
+                               "ns > copy to the device 200 ns");
     explain_headline(headline, &explain);
     assert_string_equal(headline,
                         "The device was busy 40.00% of the 1.00 us that there was work; 50.0% of the idle "
