@@ -7,7 +7,11 @@
 #ifndef CONF_CHECK_H
 #define CONF_CHECK_H
 
+#ifdef __cplusplus /* the kernels, and what stands in for a GPU in the tests */
+extern "C" [[noreturn]] void check_failed(const char *file, int line, const char *condition);
+#else
 _Noreturn void check_failed(const char *file, int line, const char *condition);
+#endif
 
 #define CHECK(condition)                                  \
     do {                                                  \

@@ -38,7 +38,7 @@ GPU_INLINE bool gpu_is_zero(const gpu_fq *a)
 
 GPU_INLINE void gpu_set_one(gpu_fq *r)
 {
-    *r = gpu_fq_one();
+    gpu_fq_set_one(r);
 }
 
 GPU_INLINE void gpu_add(gpu_fq2 *r, const gpu_fq2 *a, const gpu_fq2 *b)
@@ -99,19 +99,19 @@ GPU_INLINE bool gpu_is_zero(const gpu_fq2 *a)
 
 GPU_INLINE void gpu_set_one(gpu_fq2 *r)
 {
-    r->c0 = gpu_fq_one();
-    r->c1 = gpu_fq_zero();
+    gpu_fq_set_one(&r->c0);
+    gpu_fq_set_zero(&r->c1);
 }
 
 GPU_INLINE void gpu_set_zero(gpu_fq *r)
 {
-    *r = gpu_fq_zero();
+    gpu_fq_set_zero(r);
 }
 
 GPU_INLINE void gpu_set_zero(gpu_fq2 *r)
 {
-    r->c0 = gpu_fq_zero();
-    r->c1 = gpu_fq_zero();
+    gpu_fq_set_zero(&r->c0);
+    gpu_fq_set_zero(&r->c1);
 }
 
 /* 1/a, and 0 for 0: a^(p - 2), 254 squarings and about half as many multiplications. */
@@ -120,7 +120,8 @@ GPU_DEVICE void gpu_inv(gpu_fq *r, const gpu_fq *a)
     const uint32_t exponent[8] = {0xd87cfd45, 0x3c208c16, 0x6871ca8d, 0x97816a91,
                                   0x8181585d, 0xb85045b6, 0xe131a029, 0x30644e72};
     const gpu_fq base = *a;
-    gpu_fq power = gpu_fq_one();
+    gpu_fq power;
+    gpu_fq_set_one(&power);
     for (int word = 7; word >= 0; word--) {
         for (int bit = 31; bit >= 0; bit--) {
             gpu_fq_sqr(&power, &power);
@@ -135,12 +136,12 @@ GPU_DEVICE void gpu_inv(gpu_fq *r, const gpu_fq *a)
 /* (c0 - c1 u) / (c0^2 + c1^2) */
 GPU_DEVICE void gpu_inv(gpu_fq2 *r, const gpu_fq2 *a)
 {
-    gpu_fq norm, square, negative = gpu_fq_zero();
+    gpu_fq norm, square, negative;
     gpu_fq_sqr(&norm, &a->c0);
     gpu_fq_sqr(&square, &a->c1);
     gpu_fq_add(&norm, &norm, &square);
     gpu_inv(&norm, &norm);
-    gpu_fq_sub(&negative, &negative, &a->c1);
+    gpu_fq_neg(&negative, &a->c1);
     gpu_fq_mul(&r->c0, &a->c0, &norm);
     gpu_fq_mul(&r->c1, &negative, &norm);
 }

@@ -24,9 +24,10 @@
 #define GPU_MSM_SIGN ((uint32_t)1 << 31)
 
 enum {
-    GPU_MSM_THREADS = 128,
-    GPU_MSM_BINS_LOG2 = 4
-}; /* of a block of point additions; of a local sort's round */
+    GPU_MSM_THREADS = 128,  /* a block of point additions */
+    GPU_MSM_BINS_LOG2 = 4,  /* bits that a tile is sorted by in one round */
+    GPU_MSM_TILES_SHORT = 8 /* tiles that one thread alone goes through */
+};
 
 template <class T> static T *gpu_msm_at(void *scratch, size_t offset)
 {
@@ -149,6 +150,23 @@ __global__ void gpu_msm_scan(struct gpu_msm_pass pass)
     }
 }
 
+/* The same with one thread a bin, for few tiles. */
+__global__ void gpu_msm_scan_short(struct gpu_msm_pass pass)
+{
+    if (threadIdx.x >> pass.bits != 0) {
+        return;
+    }
+    const size_t row = (size_t)blockIdx.y << pass.bits | threadIdx.x;
+    uint32_t *counts = pass.counts + row * pass.tiles;
+    uint32_t before = 0;
+    for (uint32_t tile = 0; tile < pass.tiles; tile++) {
+        const uint32_t count = counts[tile];
+        counts[tile] = before;
+        before += count;
+    }
+    pass.totals[row] = before;
+}
+
 /* A tile in shared memory, padded so that threads that each go through 16 items in a row don't meet in one
  * bank. */
 struct gpu_msm_tile {
@@ -180,14 +198,14 @@ GPU_DEVICE uint32_t gpu_msm_load_tile(struct gpu_msm_tile *shared, const struct 
     }
     __syncthreads();
     uint32_t keys[GPU_MSM_SORT_ITEMS], values[GPU_MSM_SORT_ITEMS], count = 0, total;
-#pragma unroll
+    GPU_UNROLL
     for (uint32_t item = 0; item < GPU_MSM_SORT_ITEMS; item++) {
         keys[item] = shared->keys[gpu_msm_pad(threadIdx.x * GPU_MSM_SORT_ITEMS + item)];
         values[item] = shared->values[gpu_msm_pad(threadIdx.x * GPU_MSM_SORT_ITEMS + item)];
         count += keys[item] != GPU_MSM_NONE;
     }
     uint32_t to = gpu_msm_block_scan(&total, count, shared->scan);
-#pragma unroll
+    GPU_UNROLL
     for (uint32_t item = 0; item < GPU_MSM_SORT_ITEMS; item++) {
         if (keys[item] != GPU_MSM_NONE) {
             shared->keys[gpu_msm_pad(to)] = keys[item];
@@ -208,7 +226,7 @@ GPU_DEVICE void gpu_msm_sort_tile(struct gpu_msm_tile *shared, uint32_t count, u
     for (uint32_t bin = 0; bin < bins; bin++) {
         shared->counts[bin * GPU_MSM_SORT_THREADS + t] = 0;
     }
-#pragma unroll
+    GPU_UNROLL
     for (uint32_t item = 0; item < GPU_MSM_SORT_ITEMS; item++) {
         keys[item] = shared->keys[gpu_msm_pad(first + item)];
         values[item] = shared->values[gpu_msm_pad(first + item)];
@@ -227,7 +245,7 @@ GPU_DEVICE void gpu_msm_sort_tile(struct gpu_msm_tile *shared, uint32_t count, u
         before += here;
     }
     __syncthreads();
-#pragma unroll
+    GPU_UNROLL
     for (uint32_t item = 0; item < GPU_MSM_SORT_ITEMS; item++) {
         if (first + item < count) {
             const uint32_t to =
@@ -523,7 +541,11 @@ static int gpu_msm_sort(const struct gpu_msm_layout *layout, void *scratch, unsi
         pass.keys_out = gpu_msm_at<uint32_t>(scratch, layout->keys[1 - from]);
         pass.values_out = gpu_msm_at<uint32_t>(scratch, layout->values[1 - from]);
         GPU_LAUNCH(gpu_msm_histogram, tiles, block, 0, stream, pass);
-        GPU_LAUNCH(gpu_msm_scan, rows, block, 0, stream, pass);
+        if (pass.tiles <= GPU_MSM_TILES_SHORT) {
+            GPU_LAUNCH(gpu_msm_scan_short, dim3(1, sets), block, 0, stream, pass);
+        } else {
+            GPU_LAUNCH(gpu_msm_scan, rows, block, 0, stream, pass);
+        }
         GPU_LAUNCH(gpu_msm_scatter, tiles, block, 0, stream, pass);
         from = 1 - from;
     }
