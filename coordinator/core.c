@@ -228,8 +228,9 @@ static void on_stop(struct core *core)
 static void on_loaded(struct core *core, const struct core_event *event)
 {
     CHECK(event->index < core->circuits_count);
-    const struct core_circuit *circuit = &core->circuits[event->index];
+    struct core_circuit *circuit = &core->circuits[event->index];
     if (is_expected(core, circuit->generation, event->generation, circuit->state == CORE_CIRCUIT_LOADING)) {
+        circuit->cpu_only = event->cpu_only;
         residency_loaded(core, event->index, event->code == ERROR_NONE);
         if (event->code != ERROR_NONE) {
             scheduler_doom(core, event->index, CORE_CAUSE_CIRCUIT);
@@ -706,8 +707,7 @@ static void check_partitions(const struct core *core, struct recount *count)
         bool done = partition->state == CORE_DONE;
         bool ended = partition->state >= CORE_DONE;
         count->causes[partition->cause] += ended;
-        count->ahead +=
-            partition->state >= CORE_READING && partition->state <= CORE_READY && !partition->cpu_only;
+        count->ahead += core_is_ahead(core, partition);
         bool holds = partition->state > CORE_QUEUED && !ended;
         CHECK(holds == (partition->slot != CORE_NONE));
         CHECK(!holds || core->slots[partition->slot].partition == i);

@@ -88,7 +88,7 @@ enum core_event_kind {
     CORE_EVENT_ADMIT,     /* a job: see struct core_job_request; its partitions get the next indices */
     CORE_EVENT_RESUMED,   /* partition: already done by an earlier run; right after its ADMIT, before START */
     CORE_EVENT_START,     /* all jobs are known: begin */
-    CORE_EVENT_LOADED,    /* circuit, generation, code */
+    CORE_EVENT_LOADED,    /* circuit, generation, code, cpu_only */
     CORE_EVENT_EVICTED,   /* circuit, generation */
     CORE_EVENT_GENERATED, /* slot, generation, code */
     CORE_EVENT_READ,      /* slot, generation, code */
@@ -124,6 +124,7 @@ struct core_event {
     uint32_t generation;
     enum error_code code;
     bool sticky;
+    bool cpu_only; /* LOADED: some device has no room for the circuit, so CPU lanes alone prove it */
     uint64_t bytes, ns;
     struct core_job_request job; /* CORE_EVENT_ADMIT */
 };
@@ -165,7 +166,8 @@ struct core_effect {
 
 struct core_lane_settings {
     uint32_t device;        /* lanes of one device are consecutive */
-    bool fallback_only;     /* takes only partitions that must be retried on the CPU */
+    bool fallback_only;     /* takes only partitions that must be tried on the CPU, and all of them once no
+                               other lane is in service */
     bool cpu;               /* computes on the CPU: where a failed self-check is retried */
     uint64_t time_limit_ns; /* a submission that takes longer quarantines the lane; CORE_NEVER: trusted */
 };

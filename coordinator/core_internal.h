@@ -33,7 +33,7 @@ struct core_partition {
     uint8_t state;
     uint8_t cause;
     uint8_t attempts; /* submissions so far; since the failed self-check, if cpu_only */
-    uint8_t cpu_only; /* its self-check failed: to be proved once more, on a CPU lane */
+    uint8_t cpu_only; /* its self-check failed, or its circuit is for the CPU: to be proved on a CPU lane */
 };
 _Static_assert(sizeof(struct core_partition) <= 96, "a million partitions must stay small");
 
@@ -125,7 +125,8 @@ struct core_circuit {
     uint32_t doomed_next;
     uint8_t state; /* enum core_circuit_state */
     uint8_t doom;  /* enum core_cause that ends whatever is queued for it; CORE_CAUSE_NONE: it may be used */
-    uint8_t unused[2];
+    uint8_t cpu_only;
+    uint8_t unused;
 };
 
 struct core_list { /* of jobs or circuits, linked through one of their members */
@@ -193,6 +194,14 @@ struct core {
 #ifndef SIM_PLANTED_BUG
 #define SIM_PLANTED_BUG 0
 #endif
+
+/* Whether a partition counts against the look-ahead: between reading and ready, but for retries on the CPU.
+ */
+static inline bool core_is_ahead(const struct core *core, const struct core_partition *partition)
+{
+    return partition->state >= CORE_READING && partition->state <= CORE_READY &&
+           (!partition->cpu_only || core->circuits[core->jobs[partition->job].circuit].cpu_only);
+}
 
 static inline struct heap_key core_rank(const struct core_job *job, uint32_t index)
 {

@@ -189,6 +189,19 @@ void scheduler_lane_free(struct core *core, uint32_t index)
     device_done(core, lane->device);
 }
 
+/* Lanes that only take what others fail at become ordinary ones, for good, when no other is left. */
+static void promote_fallback(struct core *core)
+{
+    for (uint32_t i = 0; i < core->lanes_count; i++) {
+        struct core_lane *lane = &core->lanes[i];
+        if (lane->fallback_only) {
+            lane->fallback_only = 0;
+            core->lanes_usable[0] += lane->state == CORE_LANE_IDLE || lane->state == CORE_LANE_BUSY;
+            core->lanes_idle[0] += lane->state == CORE_LANE_IDLE;
+        }
+    }
+}
+
 void scheduler_lane_quarantine(struct core *core, uint32_t index, enum core_lane_state state)
 {
     struct core_lane *lane = &core->lanes[index];
@@ -204,11 +217,14 @@ void scheduler_lane_quarantine(struct core *core, uint32_t index, enum core_lane
     effect->lane = index;
     if (before == CORE_LANE_IDLE) {
         count_lane(lane, core->lanes_idle, UINT32_MAX);
-        return;
+    } else {
+        timers_clear(&core->timers, core_timer_of_lane(core, index));
+        device_done(core, lane->device);
+        effect->partition = core->slots[lane->slot].partition;
     }
-    timers_clear(&core->timers, core_timer_of_lane(core, index));
-    device_done(core, lane->device);
-    effect->partition = core->slots[lane->slot].partition;
+    if (core->lanes_usable[0] == 0) {
+        promote_fallback(core);
+    }
 }
 
 void scheduler_lane_restore(struct core *core, uint32_t index)
@@ -353,6 +369,7 @@ static void start(struct core *core, uint32_t index, unsigned kind)
     const struct core_job *job = &core->jobs[job_index];
     uint32_t partition = tracker_take_queued(core, job_index);
     uint32_t slot = tracker_take_slot(core, partition);
+    core->partitions[partition].cpu_only |= core->circuits[index].cpu_only;
     if (kind == 0) {
         tracker_move(core, partition, TRACKER_READ);
         tracker_begin(core, slot, CORE_EFFECT_READ, CORE_EVENT_READ);

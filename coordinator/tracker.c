@@ -33,21 +33,16 @@ static const uint8_t moves[CORE_STATES][TRACKER_EVENTS] = {
 };
 #undef TO
 
-static bool is_ahead(const struct core_partition *partition)
-{
-    return partition->state >= CORE_READING && partition->state <= CORE_READY && !partition->cpu_only;
-}
-
 void tracker_move(struct core *core, uint32_t index, enum tracker_event event)
 {
     struct core_partition *partition = &core->partitions[index];
     uint8_t next = moves[partition->state][event];
     CHECK(next != 0);
     core->states[partition->state]--;
-    core->ahead -= is_ahead(partition);
+    core->ahead -= core_is_ahead(core, partition);
     partition->state = (uint8_t)(next - 1);
     core->states[partition->state]++;
-    core->ahead += is_ahead(partition);
+    core->ahead += core_is_ahead(core, partition);
     unsigned entered = partition->state < CORE_DONE ? partition->state : (unsigned)CORE_ENTERED_END;
     partition->entered_ns[entered] = core->now_ns;
 }

@@ -40,6 +40,7 @@ enum fault {
     FAULT_TIMER_SPURIOUS,
     FAULT_MEMORY, /* a budget that lets one circuit in at a time, or not even that */
     FAULT_RESUME,
+    FAULT_ROOM, /* a circuit finds no room on some device */
     FAULTS
 };
 
@@ -368,6 +369,7 @@ static void carry_out(struct world *world, const struct core_effect *effect)
     switch (effect->kind) {
     case CORE_EFFECT_LOAD:
         event.kind = CORE_EVENT_LOADED;
+        event.cpu_only = happens(world, FAULT_ROOM);
         answer(world, 100000, event, FAULT_LOAD, ERROR_INPUT);
         break;
     case CORE_EFFECT_EVICT:

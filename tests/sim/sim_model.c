@@ -53,6 +53,7 @@ struct circuit {
     enum { ABSENT, LOADING, RESIDENT, EVICTING, UNUSABLE } state;
     uint32_t generation, slots;
     bool doomed; /* nothing is started for it any more */
+    bool cpu_only;
 };
 
 struct sim_model {
@@ -157,7 +158,8 @@ static uint32_t ahead_of(const struct sim_model *model)
     for (uint32_t i = 0; i < model->settings.slots; i++) {
         if (model->slots[i].partition != CORE_NONE) {
             const struct partition *partition = &model->partitions[model->slots[i].partition];
-            ahead += partition->stage >= READING && partition->stage <= READY && !partition->cpu_only;
+            ahead += partition->stage >= READING && partition->stage <= READY &&
+                     (!partition->cpu_only || model->circuits[model->slots[i].circuit].cpu_only);
         }
     }
     return ahead;
@@ -379,6 +381,7 @@ void sim_model_event(struct sim_model *model, uint64_t now_ns, const struct core
         struct circuit *circuit = &model->circuits[event->index];
         if (circuit->state == LOADING && circuit->generation == event->generation) {
             circuit->state = event->code == ERROR_NONE ? RESIDENT : UNUSABLE;
+            circuit->cpu_only = event->cpu_only;
         } else {
             model->late++;
         }
@@ -474,6 +477,7 @@ static void start_partition(struct sim_model *model, uint64_t now_ns, const stru
     circuit->slots++;
     partition->slot = effect->index;
     partition->last_lane = CORE_NONE;
+    partition->cpu_only |= circuit->cpu_only;
 }
 
 static void begin(struct sim_model *model, const struct core_effect *effect, enum core_event_kind answer,
@@ -554,6 +558,10 @@ static void effect_quarantine(struct sim_model *model, uint64_t now_ns, const st
     RULE(lane->lost || (lane->slot != CORE_NONE && lane->limit_ns <= now_ns),
          "lane %u is quarantined without need", effect->index);
     lane->out = true;
+    bool promoted = lanes_in_service(model, false) == 0;
+    for (uint32_t i = 0; promoted && i < model->settings.lanes_count; i++) {
+        model->lanes[i].settings.fallback_only = false;
+    }
     model->no_device |= lanes_in_service(model, false) == 0;
     if (lane->slot == CORE_NONE) {
         return;

@@ -218,12 +218,50 @@ static void test_sticky_error_loses_the_device(void **state)
                                                .generation = submit.generation,
                                                .code = ERROR_DEVICE,
                                                .sticky = true});
-    assert_int_equal(harness_count(&harness, CORE_EFFECT_QUARANTINE), 2); /* the fallback lane stays */
+    assert_int_equal(harness_count(&harness, CORE_EFFECT_QUARANTINE), 2);
+    assert_int_equal(harness_first(&harness, CORE_EFFECT_SUBMIT).lane, 2); /* the fallback lane takes over */
+    harness_close(&harness);
+
+    open_loaded(&harness, settings_of(2), job_of(3)); /* without it that is the end */
+    harness_prepare(&harness, harness_first(&harness, CORE_EFFECT_READ));
+    submit = harness_first(&harness, CORE_EFFECT_SUBMIT);
+    harness_step(&harness, (struct core_event){.kind = CORE_EVENT_PROVED,
+                                               .index = submit.lane,
+                                               .generation = submit.generation,
+                                               .code = ERROR_DEVICE,
+                                               .sticky = true});
     assert_int_equal(harness_first(&harness, CORE_EFFECT_ENDED).cause, CORE_CAUSE_NO_DEVICE);
     while (core_deadline_ns(harness.core) <= harness.now_ns) {
         harness_event(&harness, CORE_EVENT_TIMER);
     }
     assert_int_equal(counts_of(&harness).causes[CORE_CAUSE_NO_DEVICE], 3);
+    harness_close(&harness);
+}
+
+static void test_circuit_without_room_is_for_the_cpu(void **state)
+{
+    (void)state;
+    struct harness harness;
+    struct core_settings settings = settings_of(3);
+    harness_open(&harness, &settings);
+    harness_admit(&harness, job_of(9));
+    harness_event(&harness, CORE_EVENT_START);
+    struct core_effect load = harness_first(&harness, CORE_EFFECT_LOAD);
+    harness_step(&harness, (struct core_event){.kind = CORE_EVENT_LOADED,
+                                               .index = load.index,
+                                               .generation = load.generation,
+                                               .cpu_only = true});
+    assert_int_equal(harness_count(&harness, CORE_EFFECT_READ), 2); /* the look-ahead holds here, too */
+    harness_prepare(&harness, harness_first(&harness, CORE_EFFECT_READ));
+    struct core_effect submit = harness_first(&harness, CORE_EFFECT_SUBMIT);
+    assert_int_equal(submit.lane, 2);
+    harness_answer(&harness, CORE_EVENT_PROVED, submit, ERROR_NONE);
+    harness_step(&harness,
+                 (struct core_event){.kind = CORE_EVENT_FINALIZED,
+                                     .index = harness_first(&harness, CORE_EFFECT_FINALIZE).index,
+                                     .generation = harness_first(&harness, CORE_EFFECT_FINALIZE).generation,
+                                     .code = ERROR_PROOF});
+    assert_int_equal(harness_first(&harness, CORE_EFFECT_ENDED).cause, CORE_CAUSE_SELF_CHECK);
     harness_close(&harness);
 }
 
@@ -366,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_failed_self_check_is_retried_once_on_the_cpu),
         cmocka_unit_test(test_silent_lane_is_quarantined_with_its_slot),
         cmocka_unit_test(test_sticky_error_loses_the_device),
+        cmocka_unit_test(test_circuit_without_room_is_for_the_cpu),
         cmocka_unit_test(test_stop_finishes_what_is_on_a_lane),
         cmocka_unit_test(test_deadline_spares_what_is_on_a_lane),
         cmocka_unit_test(test_witness_command_is_limited_and_killed),
