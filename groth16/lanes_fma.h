@@ -21,7 +21,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Sanitizers make these functions so large that inlining them all takes a compiler a minute. */
+#ifdef UZK_SANITIZED
+#define LANES_INLINE static inline __attribute__((unused))
+#else
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
+#endif
 
 /* Multiplications are called, since a loop with several inlined ones (5 KB each) leaves the instruction
  * cache. */
