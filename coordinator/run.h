@@ -16,6 +16,7 @@
 #ifndef COORDINATOR_RUN_H
 #define COORDINATOR_RUN_H
 
+#include "alloc/allocator.h"
 #include "conf/config.h"
 #include "conf/error.h"
 #include "coordinator/core.h"
@@ -111,9 +112,10 @@ struct run_failure {
 
 struct run_result {
     struct run_status status;
-    struct core_counts counts; /* trims among them */
-    const char *trim_policy;   /* word of the configuration */
-    char allocator[32];        /* in place during the run */
+    struct core_counts counts;   /* trims among them */
+    const char *trim_policy;     /* word of the configuration */
+    char allocator[32];          /* in place during the run */
+    struct allocator_stats heap; /* at its end, by the allocator's own account */
     uint64_t buffers_released,
         buffers_released_bytes; /* idle ones of the pool whose memory was handed back */
     const char *trace;          /* path of the file; NULL: none was written */

@@ -284,6 +284,10 @@ void run_report_result(struct run *run, uint64_t now_ns)
     core_counts(run->core, &result->counts);
     result->trim_policy = config_trim_names[run->config->trim_policy];
     snprintf(result->allocator, sizeof result->allocator, "%s", trim_allocator_name(&run->trim));
+    result->heap = (struct allocator_stats){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    if (run->trim.allocator != NULL) {
+        run->trim.allocator->stats(&result->heap);
+    }
     result->trace = run->config->trace;
     result->trace_events = run->tracing.trace.emitted;
     result->trace_dropped = run->tracing.trace.dropped;

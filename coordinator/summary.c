@@ -65,6 +65,21 @@ static void print_trims(FILE *out, const struct run_result *result)
             cli_text_bytes(text[1], counts->trim_bytes), released);
 }
 
+/* What the allocator has at the end, as far as it tells. */
+static void print_heap(FILE *out, const struct run_result *result)
+{
+    const struct allocator_stats *heap = &result->heap;
+    char text[2][CLI_TEXT_BYTES], used[64] = "";
+    if (heap->heap_bytes == UINT64_MAX) {
+        return;
+    }
+    if (heap->in_use_bytes != UINT64_MAX) {
+        snprintf(used, sizeof used, ", %s of it in use", cli_text_bytes(text[1], heap->in_use_bytes));
+    }
+    cli_row(out, "heap", "%s at the end%s (%s)", cli_text_bytes(text[0], heap->heap_bytes), used,
+            result->allocator);
+}
+
 static void print_trace(FILE *out, const struct run_result *result)
 {
     if (result->trace == NULL) {
@@ -160,6 +175,7 @@ void summary_print(FILE *out, const struct run_result *result, const char *name,
             cli_text_bytes(text[0], result->peak_rss_bytes),
             cli_text_bytes(text[1], result->counts.memory_peak_bytes),
             cli_text_bytes(text[2], status->memory_budget_bytes));
+    print_heap(out, result);
     print_trims(out, result);
     print_trace(out, result);
     print_oddities(out, &result->counts);

@@ -20,6 +20,7 @@ static struct run_result result_good(void)
                    .devices_count = 2},
         .trim_policy = "timer",
         .allocator = "glibc",
+        .heap = {UINT64_MAX, UINT64_MAX, UINT64_MAX},
         .latency_p50_ns = 231000000,
         .latency_p95_ns = 310000000,
         .latency_p99_ns = 312000000,
@@ -77,9 +78,15 @@ static void trims_and_the_trace_are_counted(void **state)
     result.buffers_released = 2;
     result.buffers_released_bytes = UINT64_C(4) << 20;
     result.trace_dropped = 5;
+    result.heap.heap_bytes = UINT64_C(9) << 20;
     text = printed(&result, 80);
     assert_non_null(strstr(text, "34.0 MiB returned; 2 idle buffers of 4.00 MiB\n"));
     assert_non_null(strstr(text, "1234 events, 5 more DROPPED"));
+    assert_non_null(strstr(text, "  heap         9.00 MiB at the end (glibc)\n"));
+    free(text);
+    result.heap.in_use_bytes = UINT64_C(3) << 20;
+    text = printed(&result, 80);
+    assert_non_null(strstr(text, "  heap         9.00 MiB at the end, 3.00 MiB of it in use (glibc)\n"));
     free(text);
 }
 
