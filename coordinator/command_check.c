@@ -6,6 +6,7 @@
 #include "conf/config_names.h"
 #include "coordinator/cli.h"
 #include "coordinator/cli_input.h"
+#include "cuda/device_cuda.h"
 #include "cuda/team.h"
 #include "groth16/wtns.h"
 #include "groth16/zkey.h"
@@ -50,11 +51,13 @@ static void check_devices(struct check *check)
     for (size_t index = 0; index < check->config->devices_count; index++) {
         const struct config_device *device = &check->config->devices[index];
         if (device->kind == CONFIG_DEVICE_CUDA) {
-            struct error error;
-            error_set(&error, ERROR_INPUT,
-                      "%s: devices: cuda:%u: this build has no CUDA device yet; use cpu or auto",
-                      check->config->path, device->index);
-            problem(check, &error);
+            struct device_cuda_info info;
+            struct error why, error;
+            if (device_cuda_info(&info, device->index, &why) != ERROR_NONE) {
+                error_set(&error, ERROR_INPUT, "%s: devices: cuda:%u: %s; use cpu or auto",
+                          check->config->path, device->index, why.text);
+                problem(check, &error);
+            }
         }
     }
 }

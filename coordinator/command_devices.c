@@ -4,6 +4,7 @@
 #include "alloc/memory.h"
 #include "coordinator/cli.h"
 #include "coordinator/loop.h"
+#include "cuda/device_cuda.h"
 #include "groth16/cpu.h"
 
 #include <limits.h>
@@ -41,6 +42,27 @@ static uint64_t memory_all_bytes(void)
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
+static void list_gpus(void)
+{
+    struct error error;
+    unsigned count = device_cuda_count(&error);
+    if (count == 0) {
+        cli_row(stdout, "cuda", "none: %s", error.text);
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        char name[32], text[2][CLI_TEXT_BYTES];
+        struct device_cuda_info info;
+        snprintf(name, sizeof name, "cuda:%u", i);
+        if (device_cuda_info(&info, i, &error) != ERROR_NONE) {
+            cli_row(stdout, name, "unusable: %s", error.text);
+            continue;
+        }
+        cli_row(stdout, name, "%s, %u multiprocessors, compute capability %d.%d, %s free of %s", info.name,
+                info.processors, info.major, info.minor, cli_text_bytes(text[0], info.free_bytes),
+                cli_text_bytes(text[1], info.memory_bytes));
+    }
+}
+
 int command_devices(int argc, char **argv)
 {
     static const struct argp argp = {.parser = cli_parse_positional, .doc = description};
@@ -55,7 +77,7 @@ int command_devices(int argc, char **argv)
     puts("Devices");
     cli_row(stdout, "cpu", "%s, %u processor%s, level %s", model, processors, processors == 1 ? "" : "s",
             cpu_level_name(cpu_level()));
-    cli_row(stdout, "cuda", "none: this build has no CUDA device yet");
+    list_gpus();
     cli_row(stdout, "sim", "a simulated device, to try out a pipeline; it makes no proofs");
     puts("Host");
     cli_row(stdout, "io_uring", "%s", loop_probe(&error) == ERROR_NONE ? "usable" : error.text);

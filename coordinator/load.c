@@ -173,12 +173,17 @@ static enum error_code make_verify_key(struct load *load)
     return verify_key_init(&load->verify, &parts, load->config->zkey, &load->error);
 }
 
+/* A GPU may refuse: a run with GPUs has CPU lanes, too. */
 static enum error_code attach(struct load *load)
 {
+    load->cpu_only = false;
     for (; load->attached < load->devices->count; ++load->attached) {
         struct device *device = load->devices->devices[load->attached];
         enum error_code code = device_attach(device, &load->circuit, &load->error);
-        if (code != ERROR_NONE) {
+        if (code == ERROR_DEVICE && device->kind == DEVICE_CUDA) {
+            load->cpu_only = true;
+            load->refusal = load->error;
+        } else if (code != ERROR_NONE) {
             return code;
         }
     }

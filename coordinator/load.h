@@ -52,7 +52,9 @@ struct load {
     size_t memory_bytes;
     void *multiples;
     size_t multiples_bytes;
-    unsigned attached; /* devices that have it */
+    unsigned attached; /* devices that were asked to take it */
+    bool cpu_only;     /* a GPU has no room for it, see refusal; CPU lanes prove it */
+    struct error refusal;
     uint64_t took_ns;
     enum error_code code; /* of load_open */
     struct error error;

@@ -29,6 +29,20 @@ static void answer(struct run *run, enum core_event_kind kind, uint32_t index, u
     run_push(run, &event);
 }
 
+static void answer_loaded(struct run *run, uint32_t index)
+{
+    const struct load *load = &run->loads[index];
+    const struct core_event event = {.kind = CORE_EVENT_LOADED,
+                                     .index = index,
+                                     .generation = load->generation,
+                                     .code = load->code,
+                                     .cpu_only = load->cpu_only};
+    if (load->code == ERROR_NONE && load->cpu_only) {
+        run_report_note(run, "%s; circuit %s is proven on the CPU", load->refusal.text, load->config->name);
+    }
+    run_push(run, &event);
+}
+
 static void answer_slot(struct run *run, enum core_event_kind kind, const struct slot *slot,
                         enum error_code code)
 {
@@ -367,8 +381,7 @@ static void complete_task(struct run *run, const struct worker_task *task)
         if (run->loads[task->index].code == ERROR_NONE) {
             run_trace_circuit(run, task->index, true, run->loads[task->index].sizes.resident_bytes, task);
         }
-        answer(run, CORE_EVENT_LOADED, task->index, run->loads[task->index].generation,
-               run->loads[task->index].code);
+        answer_loaded(run, task->index);
         break;
     case RUN_EVICT:
         run_trace_circuit(run, task->index, false, run->loads[task->index].sizes.resident_bytes, task);

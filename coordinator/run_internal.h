@@ -17,6 +17,7 @@
 #include "coordinator/trim.h"
 #include "coordinator/worker.h"
 #include "cuda/device_cpu.h"
+#include "cuda/device_cuda.h"
 #include "cuda/device_sim.h"
 #include "cuda/team.h"
 
@@ -66,6 +67,7 @@ struct run {
     struct team team;
     bool team_open;
     struct device_cpu *cpu;
+    struct device_cuda *gpus; /* one for each device of the plan, those that are none unused */
     struct device_sim *sim;
     struct run_device devices[RUN_DEVICES_MAX];
     struct device *device_pointers[RUN_DEVICES_MAX];

@@ -18,37 +18,73 @@ uint64_t run_plan_least_bytes(const struct load *load, unsigned threads)
     return load->sizes.resident_bytes + layout.slab_bytes + scratch_of(load, threads);
 }
 
-static enum error_code plan_devices(struct run_plan *plan, const struct config *config, struct error *error)
+static void add_device(struct run_plan *plan, const struct config *config, struct run_plan_device device)
 {
-    static const struct config_device automatic = {.kind = CONFIG_DEVICE_CPU};
-    const struct config_device *devices = config->devices_count > 0 ? config->devices : &automatic;
-    size_t count = config->devices_count > 0 ? config->devices_count : 1;
-    bool seen[CONFIG_DEVICE_SIM + 1] = {false};
-    plan->simulated_only = true;
-    for (size_t i = 0; i < count; ++i) {
-        enum config_device_kind kind = devices[i].kind;
-        if (kind == CONFIG_DEVICE_CUDA) {
-            return error_set(
-                error, ERROR_INPUT,
-                "%s: devices: cuda:%u: this build has no CUDA device yet; use cpu, or sim to simulate one",
-                config->path, devices[i].index);
-        }
-        if (seen[kind]) {
-            return error_set(error, ERROR_INPUT, "%s: devices: %s is named twice", config->path,
-                             kind == CONFIG_DEVICE_CPU ? "cpu" : "sim");
-        }
-        seen[kind] = true;
-        plan->simulated_only = plan->simulated_only && kind == CONFIG_DEVICE_SIM;
-        unsigned lanes = config->lanes_per_device;
-        if (lanes == 0) {
-            lanes = kind == CONFIG_DEVICE_CPU ? plan->threads + 1 : 2;
-        }
-        lanes = lanes > plan->partitions ? plan->partitions : lanes;
-        lanes = lanes > DEVICE_LANES_MAX ? DEVICE_LANES_MAX : lanes;
-        plan->devices[plan->devices_count] = (struct run_plan_device){kind, lanes, CORE_NEVER};
-        ++plan->devices_count;
-        plan->lanes_count += lanes;
+    CHECK(plan->devices_count < RUN_DEVICES_MAX);
+    unsigned lanes = config->lanes_per_device;
+    if (lanes == 0 || device.fallback) {
+        lanes = device.kind == CONFIG_DEVICE_CPU ? plan->threads + 1 : 2;
     }
+    lanes = lanes > plan->partitions ? plan->partitions : lanes;
+    device.lanes = lanes > DEVICE_LANES_MAX ? DEVICE_LANES_MAX : lanes;
+    device.time_limit_ns = CORE_NEVER;
+    plan->devices[plan->devices_count++] = device;
+    plan->lanes_count += device.lanes;
+}
+
+static enum error_code check_device(const struct run_plan *plan, const struct config *config,
+                                    const struct config_device *device,
+                                    const struct run_plan_machine *machine, struct error *error)
+{
+    if (plan->devices_count >= RUN_DEVICES_MAX - 1) {
+        return error_set(error, ERROR_INPUT, "%s: devices: more than %d", config->path, RUN_DEVICES_MAX - 1);
+    }
+    if (device->kind == CONFIG_DEVICE_CUDA && machine->gpus == 0) {
+        return error_set(error, ERROR_INPUT,
+                         "%s: devices: cuda:%u: %s; use cpu or auto, or sim to simulate one", config->path,
+                         device->index, machine->gpus_missing);
+    }
+    if (device->kind == CONFIG_DEVICE_CUDA && device->index >= machine->gpus) {
+        return error_set(error, ERROR_INPUT,
+                         "%s: devices: cuda:%u: there is no such device; the last one is cuda:%u",
+                         config->path, device->index, machine->gpus - 1);
+    }
+    for (unsigned i = 0; i < plan->devices_count; ++i) {
+        if (plan->devices[i].kind == device->kind && plan->devices[i].index == device->index) {
+            return error_set(error, ERROR_INPUT, "%s: devices: %s is named twice", config->path,
+                             device->kind == CONFIG_DEVICE_CPU   ? "cpu"
+                             : device->kind == CONFIG_DEVICE_SIM ? "sim"
+                                                                 : "a cuda device");
+        }
+    }
+    return ERROR_NONE;
+}
+
+/* Those that are named; else all GPUs, else the CPU. Beside GPUs there is always the CPU. */
+static enum error_code plan_devices(struct run_plan *plan, const struct config *config,
+                                    const struct run_plan_machine *machine, struct error *error)
+{
+    bool gpus = false, proves = false;
+    for (size_t i = 0; i < config->devices_count; ++i) {
+        const struct config_device *device = &config->devices[i];
+        enum error_code code = check_device(plan, config, device, machine, error);
+        if (code != ERROR_NONE) {
+            return code;
+        }
+        gpus |= device->kind == CONFIG_DEVICE_CUDA;
+        proves |= device->kind != CONFIG_DEVICE_SIM;
+        plan->cpu_ordinary |= device->kind == CONFIG_DEVICE_CPU;
+        add_device(plan, config, (struct run_plan_device){.kind = device->kind, .index = device->index});
+    }
+    for (unsigned i = 0; config->devices_count == 0 && i < machine->gpus && i < RUN_DEVICES_MAX - 1; ++i) {
+        gpus = true;
+        add_device(plan, config, (struct run_plan_device){.kind = CONFIG_DEVICE_CUDA, .index = i});
+    }
+    if (plan->devices_count == 0 || (gpus && !plan->cpu_ordinary)) {
+        plan->cpu_ordinary = !gpus;
+        add_device(plan, config, (struct run_plan_device){.kind = CONFIG_DEVICE_CPU, .fallback = gpus});
+    }
+    plan->simulated_only = config->devices_count > 0 && !proves;
     return ERROR_NONE;
 }
 
@@ -117,7 +153,19 @@ static void plan_slots(struct run_plan *plan, const struct config *config)
     plan->slots = slots > 0 ? (uint32_t)slots : 1;
 }
 
-static void plan_limits(struct run_plan *plan, const struct config *config)
+/* A GPU is given 20 us for each point of the largest domain, far more than any takes, beside a minute. */
+static uint64_t gpu_limit_ns(const struct config *config, const struct load *loads, unsigned lanes)
+{
+    unsigned log2 = 0;
+    for (size_t i = 0; i < config->circuits_count; ++i) {
+        if (loads[i].look_code == ERROR_NONE && loads[i].sizes.shape.key.domain_log2 > log2) {
+            log2 = loads[i].sizes.shape.key.domain_log2;
+        }
+    }
+    return 60000000000u + (UINT64_C(20000) << log2) * lanes;
+}
+
+static void plan_limits(struct run_plan *plan, const struct config *config, const struct load *loads)
 {
     uint64_t once_ns = 0;
     for (int i = 0; i < DEVICE_STAGES; ++i) {
@@ -127,6 +175,8 @@ static void plan_limits(struct run_plan *plan, const struct config *config)
         struct run_plan_device *device = &plan->devices[i];
         if (device->kind == CONFIG_DEVICE_SIM && once_ns < UINT64_MAX / 1000000) {
             device->time_limit_ns = 60000000000u + 20 * once_ns * device->lanes;
+        } else if (device->kind == CONFIG_DEVICE_CUDA) {
+            device->time_limit_ns = gpu_limit_ns(config, loads, device->lanes);
         }
     }
 }
@@ -154,7 +204,7 @@ enum error_code run_plan_make(struct run_plan *plan, const struct config *config
     plan->short_threads = plan->short_threads > SHORT_MAX ? SHORT_MAX : plan->short_threads;
     plan->generators_max = plan->threads;
     plan->attempts_max = ATTEMPTS;
-    enum error_code code = plan_devices(plan, config, error);
+    enum error_code code = plan_devices(plan, config, machine, error);
     code = code != ERROR_NONE ? code : plan_budget(plan, config, machine, error);
     if (code != ERROR_NONE) {
         return code;
@@ -162,7 +212,7 @@ enum error_code run_plan_make(struct run_plan *plan, const struct config *config
     plan_layout(plan, config, loads);
     plan_scratch(plan, config, loads);
     plan_slots(plan, config);
-    plan_limits(plan, config);
+    plan_limits(plan, config, loads);
     CHECK(plan->slots >= 1 && plan->lanes_count >= 1);
     return ERROR_NONE;
 }

@@ -19,11 +19,15 @@ enum { RUN_PLAN_LANES_MAX = RUN_DEVICES_MAX * DEVICE_LANES_MAX, RUN_PLAN_SLOTS_M
 struct run_plan_machine {
     unsigned processors;
     uint64_t memory_bytes; /* available */
+    unsigned gpus;
+    const char *gpus_missing; /* why there are none; a clause */
 };
 
 struct run_plan_device {
     enum config_device_kind kind;
+    unsigned index; /* of a cuda device */
     unsigned lanes;
+    bool fallback; /* for what other devices have no room for or fail at */
     uint64_t time_limit_ns;
 };
 
@@ -40,6 +44,7 @@ struct run_plan {
     uint64_t scratch_bytes; /* part of it that the CPU device's threads work in */
     uint64_t memory_bytes;  /* part of it for circuits and slots */
     bool simulated_only;    /* no device computes proofs */
+    bool cpu_ordinary;      /* the CPU is one of the devices, and not only a fallback */
 };
 
 /* loads: one for each circuit, looked at. ERROR_INPUT: settings that cannot be; ERROR_SYSTEM: the machine

@@ -9,8 +9,15 @@
 
 enum { LINE_BYTES = 1024 };
 
-static const char *const device_kinds[] = {
-    [DEVICE_CPU] = "cpu", [DEVICE_CUDA] = "cuda", [DEVICE_SIM] = "sim"};
+/* A device's name in the result, which outlives the device. */
+static const char *lasting_name(const struct run_plan_device *device, enum device_kind kind)
+{
+    static const char *const kinds[] = {[DEVICE_CPU] = "cpu", [DEVICE_CUDA] = "cuda", [DEVICE_SIM] = "sim"};
+    static const char *const gpus[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3",
+                                       "cuda:4", "cuda:5", "cuda:6", "cuda:7"};
+    bool numbered = kind == DEVICE_CUDA && device->index < sizeof gpus / sizeof *gpus;
+    return numbered ? gpus[device->index] : kinds[kind];
+}
 
 void run_report_note(const struct run *run, const char *format, ...)
 {
@@ -61,7 +68,7 @@ void run_report_status(const struct run *run, uint64_t now_ns, struct run_status
         const struct device *device = run->devices[i].device;
         status->devices[i] = (struct run_device_status){.name = device->name,
                                                         .lanes = device->lanes,
-                                                        .fallback = false,
+                                                        .fallback = run->plan.devices[i].fallback,
                                                         .busy_ns = core_device_busy_ns(run->core, i, now_ns)};
     }
 }
@@ -279,7 +286,7 @@ void run_report_result(struct run *run, uint64_t now_ns)
     run_report_status(run, now_ns, &result->status);
     for (unsigned i = 0; i < result->status.devices_count;
          ++i) { /* the devices' own names go away with them */
-        result->status.devices[i].name = device_kinds[run->devices[i].device->kind];
+        result->status.devices[i].name = lasting_name(&run->plan.devices[i], run->devices[i].device->kind);
     }
     core_counts(run->core, &result->counts);
     result->trim_policy = config_trim_names[run->config->trim_policy];

@@ -52,7 +52,7 @@ static bool choose_tables(struct run *run)
 {
     const struct config *config = run->config;
     bool any = false;
-    for (size_t i = 0; i < config->circuits_count && !run->plan.simulated_only; ++i) {
+    for (size_t i = 0; i < config->circuits_count && run->plan.cpu_ordinary; ++i) {
         struct load *load = &run->loads[i];
         uint64_t proofs = 0;
         const char *witness = NULL;
@@ -70,6 +70,15 @@ static bool choose_tables(struct run *run)
         }
     }
     return any;
+}
+
+static bool wants_gpus(const struct config *config)
+{
+    bool wants = config->devices_count == 0;
+    for (size_t i = 0; i < config->devices_count; ++i) {
+        wants |= config->devices[i].kind == CONFIG_DEVICE_CUDA;
+    }
+    return wants;
 }
 
 static enum error_code look_at_circuits(struct run *run, struct error *error)
@@ -91,7 +100,13 @@ static enum error_code look_at_circuits(struct run *run, struct error *error)
                 load->config->zkey);
         }
     }
-    const struct run_plan_machine machine = {cli_processors(), memory_available_bytes()};
+    struct error missing;
+    struct run_plan_machine machine = {.processors = cli_processors(),
+                                       .memory_bytes = memory_available_bytes()};
+    if (wants_gpus(config)) {
+        machine.gpus = device_cuda_count(&missing);
+        machine.gpus_missing = missing.text;
+    }
     enum error_code code = run_plan_make(&run->plan, config, run->loads, &machine, error);
     if (code == ERROR_NONE && choose_tables(run)) { /* circuits have grown */
         code = run_plan_make(&run->plan, config, run->loads, &machine, error);
@@ -119,6 +134,7 @@ static void core_settings_of(const struct run *run, struct core_settings *settin
     for (unsigned i = 0; i < plan->devices_count; ++i) {
         for (unsigned j = 0; j < plan->devices[i].lanes; ++j) {
             lanes[lane++] = (struct core_lane_settings){.device = i,
+                                                        .fallback_only = plan->devices[i].fallback,
                                                         .cpu = plan->devices[i].kind == CONFIG_DEVICE_CPU,
                                                         .time_limit_ns = plan->devices[i].time_limit_ns};
         }
@@ -180,6 +196,7 @@ static enum error_code open_arena(struct run *run, const struct core_settings *c
         arena_bytes_for(plan->lanes_count, sizeof(struct run_lane)) +
         arena_bytes_for(plan->partitions, sizeof(uint32_t)) +
         arena_bytes_for(run->events_capacity, sizeof(struct core_event)) + run_trace_arena_bytes(run) +
+        arena_bytes_for(plan->devices_count, sizeof(struct device_cuda)) +
         arena_bytes_for(1, sizeof(struct device_cpu)) + arena_bytes_for(1, sizeof(struct device_sim));
     enum error_code code = arena_open(&run->arena, bytes, error);
     if (code != ERROR_NONE) {
@@ -192,6 +209,7 @@ static enum error_code open_arena(struct run *run, const struct core_settings *c
     run->partition_slot = arena_take(&run->arena, plan->partitions, sizeof *run->partition_slot);
     run->events = arena_take(&run->arena, run->events_capacity, sizeof *run->events);
     run->cpu = arena_take(&run->arena, 1, sizeof *run->cpu);
+    run->gpus = arena_take(&run->arena, plan->devices_count, sizeof *run->gpus);
     run->sim = arena_take(&run->arena, 1, sizeof *run->sim);
     for (uint32_t i = 0; i < plan->partitions; ++i) {
         run->partition_slot[i] = CORE_NONE;
@@ -235,26 +253,65 @@ static enum error_code open_core(struct run *run, struct error *error)
 
 /* ---- devices ---- */
 
+static enum error_code open_cpu(struct run *run, const struct run_plan_device *wanted, struct error *error)
+{
+    const struct team_settings team = {
+        .workers = run->plan.threads, .mains_max = run->plan.mains_max, .slots = wanted->lanes, .guests = 1};
+    enum error_code code = team_open(&run->team, &team, error);
+    run->team_open = code == ERROR_NONE;
+    return code != ERROR_NONE ? code : device_cpu_open(run->cpu, &run->team, wanted->lanes, error);
+}
+
+/* Room is made for those circuits that fit; the others are refused when they are loaded. */
+static enum error_code open_gpu(struct run *run, struct device_cuda *gpu,
+                                const struct run_plan_device *wanted, struct error *error)
+{
+    size_t count = 0;
+    const struct circuit **circuits = calloc(run->config->circuits_count + 1, sizeof *circuits);
+    if (circuits == NULL) {
+        return error_set_errno(error, ENOMEM, "%s: opening cuda:%u", run->config->path, wanted->index);
+    }
+    for (size_t i = 0; i < run->config->circuits_count; ++i) {
+        if (run->loads[i].look_code == ERROR_NONE) {
+            circuits[count++] = &run->loads[i].sizes.shape;
+        }
+    }
+    const struct device_cuda_settings settings = {
+        .index = wanted->index, .lanes = wanted->lanes, .circuits = circuits, .circuits_count = count};
+    enum error_code code = device_cuda_open(gpu, &settings, error);
+    free(circuits);
+    return code;
+}
+
+static enum error_code open_device(struct run *run, unsigned number, struct device **device,
+                                   struct error *error)
+{
+    const struct run_plan_device *wanted = &run->plan.devices[number];
+    switch (wanted->kind) {
+    case CONFIG_DEVICE_CPU:
+        *device = &run->cpu->device;
+        return open_cpu(run, wanted, error);
+    case CONFIG_DEVICE_CUDA:
+        *device = &run->gpus[number].device;
+        return open_gpu(run, &run->gpus[number], wanted, error);
+    default:
+        CHECK(wanted->kind == CONFIG_DEVICE_SIM);
+        *device = &run->sim->device;
+        return device_sim_open(run->sim, &run->config->sim, wanted->lanes, error);
+    }
+}
+
 static enum error_code open_devices(struct run *run, struct error *error)
 {
     const struct run_plan *plan = &run->plan;
     uint32_t first = 0;
     for (unsigned i = 0; i < plan->devices_count; ++i) {
         const struct run_plan_device *wanted = &plan->devices[i];
-        enum error_code code = ERROR_NONE;
-        if (wanted->kind == CONFIG_DEVICE_CPU) {
-            const struct team_settings team = {
-                .workers = plan->threads, .mains_max = plan->mains_max, .slots = wanted->lanes, .guests = 1};
-            code = team_open(&run->team, &team, error);
-            run->team_open = code == ERROR_NONE;
-            code = code != ERROR_NONE ? code : device_cpu_open(run->cpu, &run->team, wanted->lanes, error);
-        } else {
-            code = device_sim_open(run->sim, &run->config->sim, wanted->lanes, error);
-        }
+        struct device *device = NULL;
+        enum error_code code = open_device(run, i, &device, error);
         if (code != ERROR_NONE) {
             return code;
         }
-        struct device *device = wanted->kind == CONFIG_DEVICE_CPU ? &run->cpu->device : &run->sim->device;
         if (run->options->wrap_device != NULL) {
             device = run->options->wrap_device(run->options->wrap_context, device);
         }

@@ -74,8 +74,8 @@ struct device {
     char name[DEVICE_NAME_BYTES]; /* "cpu", "cuda:0", "sim" */
 };
 
-/* Makes a circuit's points available to the device's lanes. ERROR_DEVICE or ERROR_SYSTEM if there is no room.
- */
+/* Makes a circuit's points available to the device's lanes. ERROR_DEVICE or ERROR_SYSTEM if there is no room;
+ * detaching the circuit does nothing then. */
 static inline enum error_code ERROR_MUST_USE device_attach(struct device *device,
                                                            const struct circuit *circuit, struct error *error)
 {

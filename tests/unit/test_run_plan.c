@@ -41,7 +41,7 @@ static struct run_plan plan_for(const struct config *config, unsigned processors
 {
     struct run_plan plan;
     struct error error;
-    const struct run_plan_machine machine = {processors, memory_bytes};
+    const struct run_plan_machine machine = {.processors = processors, .memory_bytes = memory_bytes};
     shape(&loads[0], 1000, 10);
     shape(&loads[1], 1000000, 20);
     if (run_plan_make(&plan, config, loads, &machine, &error) != ERROR_NONE) {
@@ -118,11 +118,44 @@ static void refused(const struct config *config, uint64_t memory_bytes, enum err
 {
     struct run_plan plan;
     struct error error = {.text = ""};
-    const struct run_plan_machine machine = {2, memory_bytes};
+    const struct run_plan_machine machine = {
+        .processors = 2, .memory_bytes = memory_bytes, .gpus_missing = "no GPU is there"};
     assert_int_equal(run_plan_make(&plan, config, loads, &machine, &error), code);
     if (strstr(error.text, expected) == NULL || strstr(error.text, "batch.conf") == NULL) {
         fail_msg("'%s' lacks '%s' or the file", error.text, expected);
     }
+}
+
+static void beside_gpus_there_is_the_cpu(void **state)
+{
+    (void)state;
+    struct config config = a_config();
+    struct config_device named[2] = {{CONFIG_DEVICE_CUDA, 1}, {CONFIG_DEVICE_CPU, 0}};
+    const struct run_plan_machine machine = {.processors = 4, .memory_bytes = UINT64_C(64) << 30, .gpus = 2};
+    struct run_plan plan;
+    struct error error;
+    assert_int_equal(run_plan_make(&plan, &config, loads, &machine, &error), ERROR_NONE);
+    assert_int_equal(plan.devices_count, 3); /* auto: all GPUs, and the CPU for what they cannot do */
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(plan.devices[i].kind, CONFIG_DEVICE_CUDA);
+        assert_int_equal(plan.devices[i].index, i);
+        assert_int_equal(plan.devices[i].lanes, 2);
+        assert_true(plan.devices[i].time_limit_ns < CORE_NEVER && !plan.devices[i].fallback);
+    }
+    assert_int_equal(plan.devices[2].kind, CONFIG_DEVICE_CPU);
+    assert_true(plan.devices[2].fallback && !plan.cpu_ordinary && !plan.simulated_only);
+    config.devices = named;
+    config.devices_count = 1;
+    assert_int_equal(run_plan_make(&plan, &config, loads, &machine, &error), ERROR_NONE);
+    assert_int_equal(plan.devices_count, 2);
+    assert_true(plan.devices[1].fallback);
+    config.devices_count = 2;
+    assert_int_equal(run_plan_make(&plan, &config, loads, &machine, &error), ERROR_NONE);
+    assert_int_equal(plan.devices_count, 2);
+    assert_true(!plan.devices[1].fallback && plan.cpu_ordinary);
+    named[0].index = 2;
+    assert_int_equal(run_plan_make(&plan, &config, loads, &machine, &error), ERROR_INPUT);
+    assert_non_null(strstr(error.text, "cuda:2: there is no such device; the last one is cuda:1"));
 }
 
 static void what_cannot_be_is_refused(void **state)
@@ -134,7 +167,7 @@ static void what_cannot_be_is_refused(void **state)
     refused(&config, 1 << 20, ERROR_SYSTEM, "safety margin");
     config.devices = &cuda;
     config.devices_count = 1;
-    refused(&config, UINT64_C(8) << 30, ERROR_INPUT, "cuda:3");
+    refused(&config, UINT64_C(8) << 30, ERROR_INPUT, "cuda:3: no GPU is there");
     config.devices = twice;
     config.devices_count = 2;
     refused(&config, UINT64_C(8) << 30, ERROR_INPUT, "cpu is named twice");
@@ -154,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_tight_budget_makes_fewer_proofs_at_once),
         cmocka_unit_test(a_circuit_that_cannot_fit_is_left_out),
         cmocka_unit_test(devices_are_resolved),
+        cmocka_unit_test(beside_gpus_there_is_the_cpu),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
