@@ -16,7 +16,8 @@
  * each slab that was idle through a whole one (pool_release_take), advises its pages away in its own way, and
  * returns it (pool_release_done). Such a slab cannot be taken meanwhile, so a pool whose owner releases up to
  * N at once needs N slabs to spare. Pages belong to one slab only if slabs are at least a page; smaller ones
- * are never released.
+ * are never released. Memory that a device has registered must
+ * not be released either: the device would go on with the old pages.
  *
  * Closing a pool with a slab out is a leak in the caller and aborts. */
 #ifndef ALLOC_POOL_H
