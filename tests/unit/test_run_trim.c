@@ -2,6 +2,7 @@
 #include "tests/unit/run_batch_fixture.h"
 
 #include "coordinator/explain.h"
+#include "cuda/device.h"
 
 #include <malloc.h>
 #include <sched.h>
@@ -13,7 +14,9 @@ static struct batch batch;
 static struct trace_read trace;
 static struct config_input inputs[PARTITIONS];
 
-/* PARTITIONS proofs on the simulated device, 2.3 ms each. */
+/* PARTITIONS proofs on the simulated device, 6 ms each: many intervals, also where others keep the machine
+ * busy.
+ */
 static void simulated(const char *output, enum config_trim_policy policy)
 {
     static struct config_device sim = {.kind = CONFIG_DEVICE_SIM};
@@ -29,6 +32,7 @@ static void simulated(const char *output, enum config_trim_policy policy)
     job->inputs_count = PARTITIONS;
     batch.config.devices = &sim;
     batch.config.devices_count = 1;
+    batch.config.sim.stage_ns[DEVICE_STAGE_MSM] = 5000000;
     batch.config.lanes_per_device = 2;
     batch.config.trim_policy = policy;
     batch.config.trim_interval_ns = 2000000;
