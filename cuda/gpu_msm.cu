@@ -73,23 +73,49 @@ __global__ void gpu_msm_digits(uint32_t *keys, const uint32_t *scalars, struct g
     }
 }
 
-/* Exclusive prefix sum over a block of GPU_MSM_SORT_THREADS threads; all of them call it. */
-GPU_DEVICE uint32_t gpu_msm_block_scan(uint32_t *total, uint32_t value, uint32_t *shared)
+/* Places in shared memory such that threads that each go through 16 items in a row don't meet in one bank. */
+GPU_DEVICE uint32_t gpu_msm_pad(uint32_t i)
+{
+    return i + i / GPU_MSM_SORT_ITEMS;
+}
+
+enum {
+    GPU_MSM_SCAN_GROUP = GPU_MSM_SORT_ITEMS,
+    GPU_MSM_SCAN_GROUPS = GPU_MSM_SORT_THREADS / GPU_MSM_SCAN_GROUP
+};
+
+struct gpu_msm_scan_memory {
+    uint32_t values[GPU_MSM_SORT_THREADS + GPU_MSM_SCAN_GROUPS];
+    uint32_t groups[GPU_MSM_SCAN_GROUPS];
+};
+
+/* Exclusive prefix sum over a block of GPU_MSM_SORT_THREADS threads; all of them call it. One thread of 16
+ * adds up 16 values, then each thread the sums before its own: three barriers, where halving steps need eight
+ * and more. */
+GPU_DEVICE uint32_t gpu_msm_block_scan(uint32_t *total, uint32_t value, struct gpu_msm_scan_memory *shared)
 {
     const uint32_t t = threadIdx.x;
-    shared[t] = value;
+    shared->values[gpu_msm_pad(t)] = value;
     __syncthreads();
-    uint32_t sum = value;
-    for (uint32_t step = 1; step < GPU_MSM_SORT_THREADS; step *= 2) {
-        const uint32_t left = t >= step ? shared[t - step] : 0;
-        __syncthreads();
-        sum += left;
-        shared[t] = sum;
-        __syncthreads();
+    if (t < GPU_MSM_SCAN_GROUPS) {
+        uint32_t sum = 0;
+        for (uint32_t k = 0; k < GPU_MSM_SCAN_GROUP; k++) {
+            uint32_t *at = &shared->values[gpu_msm_pad(t * GPU_MSM_SCAN_GROUP + k)];
+            const uint32_t here = *at;
+            *at = sum;
+            sum += here;
+        }
+        shared->groups[t] = sum;
     }
-    *total = shared[GPU_MSM_SORT_THREADS - 1];
     __syncthreads();
-    return sum - value;
+    uint32_t before = shared->values[gpu_msm_pad(t)], all = 0;
+    for (uint32_t group = 0; group < GPU_MSM_SCAN_GROUPS; group++) {
+        before += group < t / GPU_MSM_SCAN_GROUP ? shared->groups[group] : 0;
+        all += shared->groups[group];
+    }
+    *total = all;
+    __syncthreads();
+    return before;
 }
 
 /* What all kernels of one pass of the sort are given. */
@@ -132,14 +158,14 @@ __global__ void gpu_msm_histogram(struct gpu_msm_pass pass)
 /* One block a bin and set: where in the bin each tile's keys go. Bytes: E / 4 read and written. */
 __global__ void gpu_msm_scan(struct gpu_msm_pass pass)
 {
-    GPU_SHARED uint32_t shared[GPU_MSM_SORT_THREADS];
+    GPU_SHARED struct gpu_msm_scan_memory shared;
     const size_t row = (size_t)blockIdx.y << pass.bits | blockIdx.x;
     uint32_t *counts = pass.counts + row * pass.tiles;
     uint32_t before = 0;
     for (uint32_t first = 0; first < pass.tiles; first += GPU_MSM_SORT_THREADS) {
         const uint32_t i = first + threadIdx.x;
         uint32_t total;
-        const uint32_t offset = gpu_msm_block_scan(&total, i < pass.tiles ? counts[i] : 0, shared);
+        const uint32_t offset = gpu_msm_block_scan(&total, i < pass.tiles ? counts[i] : 0, &shared);
         if (i < pass.tiles) {
             counts[i] = before + offset;
         }
@@ -167,20 +193,14 @@ __global__ void gpu_msm_scan_short(struct gpu_msm_pass pass)
     pass.totals[row] = before;
 }
 
-/* A tile in shared memory, padded so that threads that each go through 16 items in a row don't meet in one
- * bank. */
+/* A tile in shared memory. */
 struct gpu_msm_tile {
     uint32_t keys[GPU_MSM_SORT_TILE + GPU_MSM_SORT_THREADS];
     uint32_t values[GPU_MSM_SORT_TILE + GPU_MSM_SORT_THREADS];
     uint16_t counts[GPU_MSM_SORT_THREADS << GPU_MSM_BINS_LOG2]; /* [bin][thread] */
-    uint32_t scan[GPU_MSM_SORT_THREADS];
+    struct gpu_msm_scan_memory scan;
     uint32_t starts[GPU_MSM_SORT_THREADS];
 };
-
-GPU_DEVICE uint32_t gpu_msm_pad(uint32_t i)
-{
-    return i + i / GPU_MSM_SORT_ITEMS;
-}
 
 /* Reads the tile; returns how many keys it has, those of digits 0 dropped. */
 GPU_DEVICE uint32_t gpu_msm_load_tile(struct gpu_msm_tile *shared, const struct gpu_msm_pass *pass,
@@ -204,7 +224,7 @@ GPU_DEVICE uint32_t gpu_msm_load_tile(struct gpu_msm_tile *shared, const struct 
         values[item] = shared->values[gpu_msm_pad(threadIdx.x * GPU_MSM_SORT_ITEMS + item)];
         count += keys[item] != GPU_MSM_NONE;
     }
-    uint32_t to = gpu_msm_block_scan(&total, count, shared->scan);
+    uint32_t to = gpu_msm_block_scan(&total, count, &shared->scan);
     GPU_UNROLL
     for (uint32_t item = 0; item < GPU_MSM_SORT_ITEMS; item++) {
         if (keys[item] != GPU_MSM_NONE) {
@@ -238,7 +258,7 @@ GPU_DEVICE void gpu_msm_sort_tile(struct gpu_msm_tile *shared, uint32_t count, u
     for (uint32_t k = 0; k < bins; k++) {
         sum += shared->counts[t * bins + k];
     }
-    uint32_t before = gpu_msm_block_scan(&total, sum, shared->scan);
+    uint32_t before = gpu_msm_block_scan(&total, sum, &shared->scan);
     for (uint32_t k = 0; k < bins; k++) {
         const uint32_t here = shared->counts[t * bins + k];
         shared->counts[t * bins + k] = (uint16_t)before;
@@ -277,7 +297,7 @@ __global__ void gpu_msm_scatter(struct gpu_msm_pass pass)
     }
     uint32_t total;
     const uint32_t base =
-        gpu_msm_block_scan(&total, t < bins ? pass.totals[(size_t)set * bins + t] : 0, shared.scan);
+        gpu_msm_block_scan(&total, t < bins ? pass.totals[(size_t)set * bins + t] : 0, &shared.scan);
     if (pass.first && blockIdx.x == 0 && t == 0) {
         pass.lengths[set] = total;
     }
@@ -289,13 +309,13 @@ __global__ void gpu_msm_scatter(struct gpu_msm_pass pass)
     }
     __syncthreads();
     if (t < bins) { /* from a place in the tile to the place in the set; bins not in the tile go unused */
-        shared.scan[t] =
+        shared.starts[t] =
             base + pass.counts[((size_t)set * bins + t) * pass.tiles + blockIdx.x] - shared.starts[t];
     }
     __syncthreads();
     for (uint32_t i = t; i < count; i += GPU_MSM_SORT_THREADS) {
         const uint32_t key = shared.keys[gpu_msm_pad(i)];
-        const size_t to = (size_t)set * pass.entries + shared.scan[key >> pass.shift & (bins - 1)] + i;
+        const size_t to = (size_t)set * pass.entries + shared.starts[key >> pass.shift & (bins - 1)] + i;
         pass.keys_out[to] = key;
         pass.values_out[to] = shared.values[gpu_msm_pad(i)];
     }

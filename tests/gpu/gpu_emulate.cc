@@ -132,18 +132,21 @@ void live()
     }
 }
 
-std::unique_ptr<coroutine> make_coroutine()
+std::unique_ptr<coroutine> make_coroutine(size_t index)
 {
     auto made = std::make_unique<coroutine>();
     made->stack = std::make_unique<unsigned char[]>(STACK_BYTES);
 #ifdef __x86_64__
     /* what gpu_emulate_switch pops: six registers and the address to return to, then live's own return
      * address, which is never used */
-    const uintptr_t top = (reinterpret_cast<uintptr_t>(made->stack.get()) + STACK_BYTES) & ~(uintptr_t)15;
+    const size_t apart = index % 64 * 320; /* or all stacks would share a few lines of the cache */
+    const uintptr_t top =
+        (reinterpret_cast<uintptr_t>(made->stack.get()) + STACK_BYTES - apart) & ~(uintptr_t)15;
     void **slots = reinterpret_cast<void **>(top) - 8;
     slots[6] = reinterpret_cast<void *>(live);
     made->where.stack_pointer = slots;
 #else
+    (void)index;
     CHECK(getcontext(&made->where.context) == 0);
     made->where.context.uc_stack.ss_sp = made->stack.get();
     made->where.context.uc_stack.ss_size = STACK_BYTES;
@@ -195,7 +198,7 @@ void run_grid(dim3 grid, dim3 block, const std::function<void()> &thread)
     emulate.host.fiber = __tsan_get_current_fiber();
 #endif
     while (emulate.coroutines.size() < block.x) {
-        emulate.coroutines.push_back(make_coroutine());
+        emulate.coroutines.push_back(make_coroutine(emulate.coroutines.size()));
     }
     emulate.thread = &thread;
     gridDim = grid;

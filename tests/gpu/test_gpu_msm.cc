@@ -167,7 +167,7 @@ template <class G> static void check(const instance<G> &given, const struct gpu_
 template <class G> static void patterns_match(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {1, 2, 3, 157};
+    static const size_t sizes[] = {1, 2, 157};
     for (size_t n : sizes) {
         for (int scalars = 0; scalars < SCALARS; scalars++) {
             for (int points = 0; points < POINTS; points++) {
@@ -208,15 +208,18 @@ template <class G> static void plans_match(void **state)
     (void)state;
     static const struct {
         unsigned levels, window_bits, sets_at_once, segment;
-    } shapes[] = {{1, 2, 128, 8},  {1, 9, 3, 1},   {2, 10, 13, 3}, {3, 5, 4, 128},
-                  {17, 16, 1, 16}, {5, 18, 1, 64}, {128, 2, 1, 8}};
+    } shapes[] = {{1, 2, 128, 8},  {1, 9, 3, 1},    {2, 10, 13, 3}, {3, 5, 4, 128},
+                  {16, 16, 1, 16}, {15, 18, 1, 64}, {128, 2, 1, 8}};
     for (const auto &shape : shapes) {
-        for (int scalars : {SCALARS_RANDOM, SCALARS_MINUS_ONE, SCALARS_BITS}) {
-            struct gpu_msm_plan plan;
-            with_window(&plan, 300, shape.levels, shape.window_bits);
-            plan.segment = shape.segment;
-            plan.sets_at_once = shape.sets_at_once < plan.sets ? shape.sets_at_once : plan.sets;
-            check<G>(make_instance<G>(plan.n, scalars, POINTS_SOME_INFINITE), &plan);
+        struct gpu_msm_plan plan;
+        with_window(&plan, 300, shape.levels, shape.window_bits);
+        plan.segment = shape.segment;
+        plan.sets_at_once = shape.sets_at_once < plan.sets ? shape.sets_at_once : plan.sets;
+        check<G>(make_instance<G>(plan.n, SCALARS_RANDOM, POINTS_SOME_INFINITE), &plan);
+        if (shape.window_bits > 2 &&
+            shape.window_bits < 16) { /* the others take long: large tables, many buckets */
+            check<G>(make_instance<G>(plan.n, SCALARS_MINUS_ONE, POINTS_RANDOM), &plan);
+            check<G>(make_instance<G>(plan.n, SCALARS_BITS, POINTS_OPPOSITE), &plan);
         }
     }
 }
@@ -226,10 +229,10 @@ template <class G> static void tables_match(void **state)
     (void)state;
     for (unsigned levels : {2u, 7u, 1000u}) {
         struct gpu_msm_plan plan;
-        gpu_msm_plan_init(&plan, 500, levels);
+        gpu_msm_plan_init(&plan, 100, levels);
         assert_true(plan.levels <= levels && plan.levels * plan.sets >= plan.windows);
-        check<G>(make_instance<G>(500, SCALARS_RANDOM, POINTS_RANDOM), &plan);
-        check<G>(make_instance<G>(500, SCALARS_MINUS_ONE, POINTS_EQUAL), &plan);
+        check<G>(make_instance<G>(100, SCALARS_RANDOM, POINTS_RANDOM), &plan);
+        check<G>(make_instance<G>(100, SCALARS_MINUS_ONE, POINTS_EQUAL), &plan);
     }
 }
 
