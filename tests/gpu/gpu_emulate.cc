@@ -231,11 +231,6 @@ void gpu_emulate_run(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t st
                      std::function<void()> body)
 {
     CHECK(is_valid(grid, block, shared_bytes));
-#ifdef GPU_EMULATE_ALONE
-    (void)stream;
-    run_grid(grid, block, body);
-#else
     (void)gpu_runtime_launch(stream,
                              [grid, block, thread = std::move(body)]() { run_grid(grid, block, thread); });
-#endif
 }

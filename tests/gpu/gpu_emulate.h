@@ -13,17 +13,7 @@
 #ifndef TESTS_GPU_GPU_EMULATE_H
 #define TESTS_GPU_GPU_EMULATE_H
 
-#if __has_include(<gpu_runtime.h>)
 #include <gpu_runtime.h>
-#else /* without the stand-in a launch runs at once */
-#define GPU_EMULATE_ALONE 1
-typedef enum cudaError { cudaSuccess = 0 } cudaError_t;
-typedef struct CUstream_st *cudaStream_t;
-static inline cudaError_t cudaGetLastError(void)
-{
-    return cudaSuccess;
-}
-#endif
 
 #include <functional>
 #include <stddef.h>

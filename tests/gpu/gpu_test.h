@@ -47,9 +47,7 @@ static inline u256 gpu_test_random_below(uint64_t *state, const u256 *modulus)
 /* Until all that was launched on the default stream has run. */
 static inline void gpu_test_wait(void)
 {
-#ifndef GPU_EMULATE_ALONE
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
-#endif
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
 
