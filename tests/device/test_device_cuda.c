@@ -21,6 +21,13 @@
 
 enum { WITNESSES = 6, PUBLICS_MAX = 16, LANES = 2, WORKS = 5 };
 
+/* Where faults strike: at every place, or, where a sanitizer makes proofs slow, at every so manyth. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { STRIDE = 5 };
+#else
+enum { STRIDE = 1 };
+#endif
+
 struct given {
     struct zkey key;
     struct circuit circuit;
@@ -191,7 +198,7 @@ static struct outcome run_with(const struct gpu_runtime_settings *settings, stru
 static void test_proves_a_batch(void **state)
 {
     (void)state;
-    for (unsigned delay_us = 0; delay_us <= 1500; delay_us += 500) {
+    for (unsigned delay_us = 0; delay_us <= 1500; delay_us += 500 * STRIDE) {
         struct gpu_runtime_settings settings = gpu_runtime_defaults();
         struct gpu_runtime_counts counts;
         settings.delay_us = delay_us;
@@ -212,7 +219,7 @@ static void test_each_refused_call_fails_one_work(void **state)
     run_with(&settings, &counts);
     uint64_t calls = counts.done[GPU_RUNTIME_CALL];
     unsigned failed = 0, unnoticed = 0;
-    for (uint64_t nth = calls - 32; nth <= calls; nth++) {
+    for (uint64_t nth = calls - 32; nth <= calls; nth += STRIDE) {
         settings.nth[GPU_RUNTIME_CALL] = nth;
         struct outcome outcome = run_with(&settings, &counts);
         assert_int_equal(counts.struck[GPU_RUNTIME_CALL], 1);
@@ -222,7 +229,7 @@ static void test_each_refused_call_fails_one_work(void **state)
         unnoticed += outcome.failed == 0; /* wiping on the way is a failure, the doorbell's function is not */
         assert_true(outcome.failed == 0 || strstr(outcome.reason, "cudaErrorInvalidValue") != NULL);
     }
-    assert_true(failed > 16 && unnoticed > 0);
+    assert_true(failed > 16 / STRIDE && (unnoticed > 0 || STRIDE > 1));
 }
 
 static void test_refused_launches(void **state)
@@ -230,7 +237,7 @@ static void test_refused_launches(void **state)
     (void)state;
     struct gpu_runtime_settings settings = gpu_runtime_defaults();
     struct gpu_runtime_counts counts;
-    for (uint64_t nth = 2; nth < 8; nth++) { /* the first one belongs to the circuit */
+    for (uint64_t nth = 2; nth < 8; nth += STRIDE) { /* the first one belongs to the circuit */
         settings.nth[GPU_RUNTIME_LAUNCH] = nth;
         settings.delay_us = 100;
         struct outcome outcome = run_with(&settings, &counts);
@@ -249,7 +256,7 @@ static void test_sticky_errors_lose_the_device(void **state)
     struct gpu_runtime_counts counts;
     run_with(&settings, &counts);
     uint64_t operations = counts.done[GPU_RUNTIME_STICKY], first = operations - 14 * WORKS;
-    for (uint64_t nth = first; nth <= operations; nth += 3) {
+    for (uint64_t nth = first; nth <= operations; nth += 3 * STRIDE) {
         settings.nth[GPU_RUNTIME_STICKY] = nth;
         settings.delay_us = (unsigned)(nth % 3) * 150;
         settings.seed = nth;
@@ -271,7 +278,7 @@ static void test_host_functions_lost_and_doubled(void **state)
     struct gpu_runtime_settings settings = gpu_runtime_defaults();
     struct gpu_runtime_counts counts;
     settings.delay_us = 100;
-    for (uint64_t nth = 1; nth <= 6; nth++) {
+    for (uint64_t nth = 1; nth <= 6; nth += 1 + (STRIDE > 1)) {
         memset(settings.nth, 0, sizeof settings.nth);
         settings.nth[GPU_RUNTIME_LOSE] = nth;
         struct outcome outcome = run_with(&settings, &counts);
