@@ -312,6 +312,7 @@ static void test_what_hangs_is_abandoned(void **state)
     device_close(&cuda.device); /* within its limit */
     assert_null(cuda.state);
     gpu_runtime_let_go();
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
     cuda.state = left; /* only so that the test leaves nothing behind */
     device_close(&cuda.device);
     for (size_t i = 0; i < sizeof sums; i++) { /* nobody came back to the caller's memory */
