@@ -28,6 +28,9 @@
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+/* Two halves are two chains already. */
+enum { LANES_CHAINS = 1 };
+
 /* Multiplications are called, since a loop with several inlined ones (5 KB each) leaves the instruction
  * cache. */
 #define LANES_CALL static __attribute__((noinline, unused))

@@ -20,6 +20,9 @@
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+/* Multiplications take long, but two that are independent overlap. */
+enum { LANES_CHAINS = 2 };
+
 /* Multiplications are short: inlined. */
 #define LANES_CALL LANES_INLINE
 

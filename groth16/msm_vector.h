@@ -22,7 +22,7 @@ struct VECTOR(pairs) {
 };
 
 /* Chains of prefix products that run side by side, since a multiplication takes long but many overlap. */
-enum { VECTOR(CHAINS) = 2, VECTOR(ENDS) = VECTOR(CHAINS) * LANES };
+enum { VECTOR(CHAINS) = LANES_CHAINS, VECTOR(ENDS) = VECTOR(CHAINS) * LANES };
 
 /* Up to eight points from where they lie; missing ones repeat the last. */
 FQ8_INLINE void VECTOR(gather)(VECTOR_ELEMENT *x, VECTOR_ELEMENT *y, const VECTOR_AFFINE *const points[LANES],
