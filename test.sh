@@ -34,6 +34,15 @@ if [ -z "${UZK_TEST_FAST:-}" ]; then
     step "fuzz: build" cmake --build --preset fuzz
     step "fuzz: run" ctest --test-dir build/fuzz --no-tests=error -R '^fuzz/'
     unset UZK_SIM_SEEDS
+    # What a GPU would run must compile and link wherever nvcc is; the kernels' results are tested by emulation above. The
+    # oldest and the newest architecture, since each takes a minute.
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    if [ -x "$nvcc" ]; then
+        step "cuda: configure" cmake --preset cuda -DUZK_WERROR=ON -DCMAKE_CUDA_COMPILER="$nvcc" \
+            "-DCMAKE_CUDA_ARCHITECTURES=75-real;90"
+        step "cuda: build" cmake --build --preset cuda
+        step "cuda: devices" build/cuda/uzk devices
+    fi
 fi
 echo
 ctest --test-dir build/release --no-tests=error
