@@ -7,8 +7,8 @@ library=$2
 shift 2
 # bcmp is what clang makes of a memcmp that only asks for equality.
 allowed='^(memcpy|memset|memcmp|memmove|bcmp|check_failed|error_[a-z_]+)$'
-# What compilers add on their own: sanitizers, coverage, stack protector.
-added='^(__asan_|__ubsan_|__tsan_|__sanitizer_|__gcov_|__llvm_|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)'
+# What compilers add on their own: sanitizers, coverage, stack protector, checked copies.
+added='^(__asan_|__ubsan_|__tsan_|__sanitizer_|__gcov_|__llvm_|__stack_chk_fail|__mem(cpy|set|move)_chk|_GLOBAL_OFFSET_TABLE_)'
 symbols=$(mktemp)
 trap 'rm -f "$symbols"' EXIT
 "$nm" "$library" >"$symbols"

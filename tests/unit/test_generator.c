@@ -141,12 +141,10 @@ static void failures_are_told_with_the_last_words(void **state)
 
 static void what_it_started_ends_with_it(void **state)
 {
-    char text[32];
     (void)state;
     /* A grandchild holds the pipe, and would for an hour. */
     assert_int_equal(run_command("sleep 3600 & echo $! > \"${0%in.json}pid\"", NULL), ERROR_NONE);
-    snprintf(text, sizeof text, "%s", shell_get("pid"));
-    pid_t pid = (pid_t)strtol(text, NULL, 10);
+    pid_t pid = (pid_t)strtol(shell_get("pid"), NULL, 10);
     for (int i = 0; i < 10000 && kill(pid, 0) == 0; ++i) {
         char path[64], line[256] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", pid);
