@@ -169,6 +169,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_allocators: %s: %s\n", options.plan, error.text);
         return 2;
     }
+    /* Now, since it would be a pity to miss it after the measurements. */
+    if (mkdir(options.results, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "bench_allocators: %s: %s\n", options.results, strerror(errno));
+        matrix_free(&matrix);
+        return 2;
+    }
     run_all(&matrix);
     matrix_print(stdout, &matrix);
     bool whole = plot_all(&matrix, options.results);
