@@ -7,20 +7,9 @@
 
 #include "coordinator/cli.h"
 #include "coordinator/explain.h"
-#include "tests/unit/trace_world.h"
+#include "tests/unit/explain_world.h"
 
 #include <jansson.h>
-
-static void open_world(struct explain *explain, struct world *world)
-{
-    struct trace_read read;
-    struct error error;
-    size_t size;
-    uint8_t *bytes = world_bytes(world, &size);
-    assert_int_equal(trace_read_parse(&read, bytes, size, "t", &error), ERROR_NONE);
-    assert_int_equal(explain_init(explain, &read, &error), ERROR_NONE);
-    free(bytes);
-}
 
 /* Worked out by hand: of 1000 ns 400 are busy; 300 are waited for a lock whose holder trims, 200 copied, 100
  * read. */

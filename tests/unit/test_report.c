@@ -7,21 +7,10 @@
 
 #include "coordinator/chrome.h"
 #include "coordinator/report.h"
-#include "tests/unit/trace_world.h"
+#include "tests/unit/explain_world.h"
 
 #include <jansson.h>
 #include <math.h>
-
-static void open_world(struct explain *explain, struct world *world)
-{
-    struct trace_read read;
-    struct error error;
-    size_t size;
-    uint8_t *bytes = world_bytes(world, &size);
-    assert_int_equal(trace_read_parse(&read, bytes, size, "t", &error), ERROR_NONE);
-    assert_int_equal(explain_init(explain, &read, &error), ERROR_NONE);
-    free(bytes);
-}
 
 static char *page(const struct explain *explain, const char *name)
 {
