@@ -173,8 +173,10 @@ static char *folder_of(const char *file)
 
 static char *concatenate(const char *a, const char *b)
 {
-    char *text = allocate(strlen(a) + strlen(b) + 1, 1);
-    return strcat(strcpy(text, a), b);
+    const size_t bytes = strlen(a) + strlen(b) + 1;
+    char *text = allocate(bytes, 1);
+    snprintf(text, bytes, "%s%s", a, b);
+    return text;
 }
 
 /* The length of path[0, length) without its last folder and the slash behind it; length itself where that
@@ -335,32 +337,42 @@ static cfg_t *parser_make(void)
     return cfg;
 }
 
+static char *read_open_text(size_t *length, FILE *file, const char *path, struct error *error)
+{
+    struct stat status;
+    if (fstat(fileno(file), &status) != 0) {
+        error_set_errno(error, errno, "%s: cannot open the configuration", path);
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        error_set(error, ERROR_INPUT, "%s: not a plain file, so not a configuration", path);
+        return NULL;
+    }
+    if (status.st_size > TEXT_BYTES_MAX) {
+        error_set(error, ERROR_INPUT, "%s: %lld bytes are too many for a configuration (at most %d)", path,
+                  (long long)status.st_size, TEXT_BYTES_MAX);
+        return NULL;
+    }
+    char *text = allocate((size_t)status.st_size + 1, 1);
+    *length = fread(text, 1, (size_t)status.st_size, file);
+    if (ferror(file) != 0) {
+        error_set_errno(error, errno, "%s: cannot read the configuration", path);
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 /* The whole file with a terminator, for the caller to free; NULL: *error says why. */
 static char *read_text(size_t *length, const char *path, struct error *error)
 {
     FILE *file = fopen(path, "re");
-    struct stat status;
-    if (file == NULL || fstat(fileno(file), &status) != 0) {
+    if (file == NULL) {
         error_set_errno(error, errno, "%s: cannot open the configuration", path);
-    } else if (!S_ISREG(status.st_mode)) {
-        error_set(error, ERROR_INPUT, "%s: not a plain file, so not a configuration", path);
-    } else if (status.st_size > TEXT_BYTES_MAX) {
-        error_set(error, ERROR_INPUT, "%s: %lld bytes are too many for a configuration (at most %d)", path,
-                  (long long)status.st_size, TEXT_BYTES_MAX);
+        return NULL;
     }
-    char *text = NULL;
-    if (error->code == ERROR_NONE) {
-        text = allocate((size_t)status.st_size + 1, 1);
-        *length = fread(text, 1, (size_t)status.st_size, file);
-        if (ferror(file)) {
-            error_set_errno(error, errno, "%s: cannot read the configuration", path);
-            free(text);
-            text = NULL;
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
+    char *text = read_open_text(length, file, path, error);
+    fclose(file);
     return text;
 }
 

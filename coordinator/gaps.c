@@ -315,6 +315,7 @@ static bool piece_add(struct gaps *gaps, struct gaps_gap *gap, const struct gaps
         gaps->pieces = pieces;
         gaps->pieces_capacity = capacity;
     }
+    CHECK(gaps->pieces != NULL);
     gaps->pieces[gaps->pieces_count++] = *piece;
     gap->pieces++;
     return true;

@@ -128,6 +128,7 @@ static int spawn(struct generator *generator, char **arguments, int messages)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, defaults;
+    CHECK(arguments[0] != NULL);
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);

@@ -13,7 +13,8 @@ static bool job_before(const struct core *core, uint32_t a, uint32_t b)
     return heap_key_less(&rank_a, &rank_b);
 }
 
-static uint32_t queue_merge(struct core *core, uint32_t a, uint32_t b)
+/* As deep as the right spines are long, so log2 of the jobs. */
+static uint32_t queue_merge(struct core *core, uint32_t a, uint32_t b) // NOLINT(misc-no-recursion)
 {
     if (a == CORE_NONE) {
         return b;

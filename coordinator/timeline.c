@@ -81,6 +81,7 @@ static void choose_buckets(struct timeline *timeline, uint64_t wanted_ns)
     uint64_t span = timeline->end_ns - timeline->begin_ns;
     /* A timeline coarser than the whole is as good as one bucket, and keeps the products below 64 bits. */
     timeline->bucket_ns = wanted_ns < span || span == 0 ? wanted_ns : span;
+    CHECK(timeline->bucket_ns > 0);
     uint64_t least = span / TIMELINE_BUCKETS_MAX + 1;
     if (timeline->bucket_ns < least) {
         timeline->bucket_ns *= (least + timeline->bucket_ns - 1) / timeline->bucket_ns;

@@ -191,6 +191,7 @@ static unsigned msm_table_tasks(const struct msm_table *table, unsigned workers)
 static size_t msm_table_windows_each(const struct msm_table *table, unsigned workers)
 {
     const unsigned tasks = msm_table_tasks(table, workers);
+    CHECK(tasks > 0);
     return (table->windows + tasks - 1) / tasks;
 }
 
@@ -217,8 +218,9 @@ static bool msm_table_pays(const struct msm_table *table, const size_t lengths[M
     double with = 2 * msm_buckets_cost(table->window_bits),
            without = msm_windows(bits) * msm_buckets_cost(bits);
     for (unsigned length = 1; length <= MSM_SCALAR_BITS; length++) {
-        with += (double)lengths[length] * (length / table->window_bits + 1);
-        without += (double)lengths[length] * (length / bits + 1);
+        const unsigned digits_with = length / table->window_bits + 1, digits_without = length / bits + 1;
+        with += (double)lengths[length] * digits_with;
+        without += (double)lengths[length] * digits_without;
     }
     return with < without;
 }

@@ -185,6 +185,7 @@ static void run_pass(struct pass *pass, size_t tile_elements, par_task *task, st
 {
     size_t tiles = ((size_t)1 << pass->ntt->log2) / tile_elements;
     pass->per_task = tile_elements < TASK_ELEMENTS ? TASK_ELEMENTS / tile_elements : 1;
+    CHECK(tiles > 0);
     if (pass->per_task > tiles) {
         pass->per_task = tiles;
     }
