@@ -122,6 +122,17 @@ static bool decode_done(struct journal_codec_done *done, const uint8_t *payload,
     return is_done(done);
 }
 
+/* What a loss of power leaves of a header that was not synced: parts of it, and zeros for those bytes that
+ * the file has room for and the disk never got. */
+static bool is_unfinished(const uint8_t *bytes, size_t size)
+{
+    bool unfinished = size <= JOURNAL_CODEC_HEADER_BYTES;
+    for (size_t i = 0; unfinished && i < size && i < MAGIC_BYTES; i++) {
+        unfinished = bytes[i] == 0 || bytes[i] == (uint8_t)magic[i];
+    }
+    return unfinished;
+}
+
 enum journal_codec_status journal_codec_open(struct journal_codec_reader *reader, const void *bytes,
                                              size_t size)
 {
@@ -134,7 +145,7 @@ enum journal_codec_status journal_codec_open(struct journal_codec_reader *reader
     }
     size_t compared = size < MAGIC_BYTES ? size : (size_t)MAGIC_BYTES;
     if (memcmp(bytes, magic, compared) != 0) {
-        return JOURNAL_CODEC_FOREIGN;
+        return is_unfinished(bytes, size) ? JOURNAL_CODEC_TORN : JOURNAL_CODEC_FOREIGN;
     }
     if (size < JOURNAL_CODEC_HEADER_BYTES ||
         load(reader->bytes + MAGIC_BYTES + 4, 4) != journal_codec_crc(0, bytes, MAGIC_BYTES + 4)) {

@@ -257,6 +257,23 @@ static void test_foreign_files(void **state)
     assert_int_equal(reader.version, 2);
 }
 
+/* A new journal whose header was under way when the power went: the length is there, some bytes are not. */
+static void test_unfinished_headers(void **state)
+{
+    (void)state;
+    uint8_t bytes[JOURNAL_CODEC_HEADER_BYTES + 1] = {0};
+    struct journal_codec_reader reader;
+    for (size_t size = 1; size <= JOURNAL_CODEC_HEADER_BYTES; size++) {
+        assert_int_equal(journal_codec_open(&reader, bytes, size), JOURNAL_CODEC_TORN);
+        assert_int_equal(reader.valid, 0);
+    }
+    memcpy(bytes, "uzk j", 5);
+    assert_int_equal(journal_codec_open(&reader, bytes, JOURNAL_CODEC_HEADER_BYTES), JOURNAL_CODEC_TORN);
+    assert_int_equal(journal_codec_open(&reader, bytes, sizeof bytes), JOURNAL_CODEC_FOREIGN); /* longer */
+    bytes[7] = 'L';
+    assert_int_equal(journal_codec_open(&reader, bytes, JOURNAL_CODEC_HEADER_BYTES), JOURNAL_CODEC_FOREIGN);
+}
+
 static void test_names_that_cannot_be_written(void **state)
 {
     (void)state;
@@ -287,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_hostile_records),
         cmocka_unit_test(test_unknown_kinds_are_skipped),
         cmocka_unit_test(test_foreign_files),
+        cmocka_unit_test(test_unfinished_headers),
         cmocka_unit_test(test_names_that_cannot_be_written),
     };
     return cmocka_run_group_tests_name("journal_codec", tests, NULL, NULL);
