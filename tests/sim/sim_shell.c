@@ -11,6 +11,8 @@
 #include "coordinator/journal_file.h"
 #include "coordinator/pressure.h"
 #include "coordinator/run.h"
+#include "coordinator/run_plan.h"
+#include "coordinator/trace.h"
 #include "cuda/device_fault.h"
 #include "groth16/proof.h"
 #include "groth16/wtns.h"
@@ -47,6 +49,7 @@ struct template
     size_t zkey_bytes, witness_bytes;
     size_t values; /* where they begin in the witness */
     uint32_t wires, publics;
+    struct load load; /* looked at, for its sizes */
 };
 
 struct partition {
@@ -56,6 +59,9 @@ struct partition {
     char path[32], stem[16];
     char proof[PROOF_JSON_BYTES], publics[PUBLICS_BYTES];
     size_t proof_bytes, publics_bytes;
+    char
+        old_proof[PROOF_JSON_BYTES]; /* of the witness that was here before; the public values are the same */
+    size_t old_proof_bytes;
     /* of the run under way */
     unsigned ended;
     enum core_state state;
@@ -85,6 +91,7 @@ struct world {
     struct error error;
     bool calm; /* the last run, without faults */
     unsigned jobs_ended;
+    bool trace_given_up;
 };
 
 static struct template templates[CIRCUITS];
@@ -175,10 +182,18 @@ static bool is_text(const uint8_t *bytes, size_t size, const char *text, size_t 
 }
 
 /* The bytes are those of the partition's proof (kind 0) or public values (1). */
-static bool is_right(const struct partition *partition, int kind, const uint8_t *bytes, size_t size)
+static bool is_current(const struct partition *partition, int kind, const uint8_t *bytes, size_t size)
 {
     return kind == 0 ? is_text(bytes, size, partition->proof, partition->proof_bytes)
                      : is_text(bytes, size, partition->publics, partition->publics_bytes);
+}
+
+/* Or those that were right before its witness was replaced. */
+static bool is_right(const struct partition *partition, int kind, const uint8_t *bytes, size_t size)
+{
+    return is_current(partition, kind, bytes, size) ||
+           (kind == 0 && partition->old_proof_bytes > 0 &&
+            is_text(bytes, size, partition->old_proof, partition->old_proof_bytes));
 }
 
 static bool bundle_is_right(unsigned job, const uint8_t *bytes, size_t size)
@@ -199,6 +214,17 @@ static bool bundle_is_right(unsigned job, const uint8_t *bytes, size_t size)
     return is_text(bytes, size, text, length);
 }
 
+static bool job_is_as_ever(unsigned job)
+{
+    for (unsigned i = 0; i < world.partitions_count; i++) {
+        if (world.partitions[i].job == job && world.partitions[i].old_proof_bytes > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* folder 0: a bundle that was made just now. */
 static void check_file(int folder, const char *name, const uint8_t *bytes, size_t size, const char *when)
 {
     size_t stem;
@@ -206,7 +232,7 @@ static void check_file(int folder, const char *name, const uint8_t *bytes, size_
     if (kind == 2) {
         for (unsigned i = 0; i < world.config.jobs_count; i++) {
             if (strlen(world.names[i]) == stem && memcmp(world.names[i], name, stem) == 0 &&
-                !bundle_is_right(i, bytes, size)) {
+                (folder == 0 || job_is_as_ever(i)) && !bundle_is_right(i, bytes, size)) {
                 sim_failed("%s: %s is not right (%zu bytes)", when, name, size);
             }
         }
@@ -227,7 +253,7 @@ static void on_renamed(int folder, const char *name, int node)
     check_file(folder, name, bytes, size, "renamed before it was synced");
 }
 
-static bool is_durable(int folder, const struct partition *partition, int kind)
+static bool is_durable(int folder, const struct partition *partition, int kind, bool current)
 {
     char name[64];
     size_t size;
@@ -237,7 +263,7 @@ static bool is_durable(int folder, const struct partition *partition, int kind)
         return false;
     }
     const uint8_t *bytes = sim_disk_synced_bytes(node, &size);
-    return is_right(partition, kind, bytes, size);
+    return (current ? is_current : is_right)(partition, kind, bytes, size);
 }
 
 static int journal_of(int folder)
@@ -275,7 +301,7 @@ static unsigned read_journal(int folder, void (*record)(int folder, struct parti
 static void check_record(int folder, struct partition *partition, const struct journal_codec_done *done)
 {
     (void)done;
-    if (!is_durable(folder, partition, 0) || !is_durable(folder, partition, 1)) {
+    if (!is_durable(folder, partition, 0, false) || !is_durable(folder, partition, 1, false)) {
         sim_failed("the journal says that %s is done, and its files are not durable", partition->stem);
     }
 }
@@ -329,7 +355,7 @@ static void mark_resumable(int folder, struct partition *partition, const struct
         snprintf(name, sizeof name, "%s%s", partition->stem, kind == 0 ? ".proof.json" : ".public.json");
         int file = sim_disk_find(folder, name);
         const uint8_t *bytes = file < 0 ? NULL : sim_disk_bytes(file, &size);
-        partition->resumable = file > 0 && is_right(partition, kind, bytes, size);
+        partition->resumable = file > 0 && is_current(partition, kind, bytes, size);
     }
 }
 
@@ -362,6 +388,38 @@ static void draw_partition(unsigned job, unsigned circuit)
                                                        bytes + from->values, from->publics);
     struct config_job *to = &world.jobs[job];
     to->inputs[to->inputs_count++] = (struct config_input){.path = partition->path, .stem = partition->stem};
+}
+
+/* Another witness under the same name. */
+static void replace_witness(struct partition *partition)
+{
+    static uint8_t bytes[WITNESS_BYTES];
+    const struct template *from = &templates[world.jobs[partition->job].circuit];
+    int node = sim_disk_find(SIM_DISK_ROOT, partition->path);
+    size_t size;
+    const uint8_t *now = sim_disk_bytes(node, &size);
+    CHECK(size == from->witness_bytes);
+    memcpy(bytes, now, size);
+    uint8_t *value = bytes + from->values + (size_t)(from->wires - 2) * WTNS_VALUE_BYTES;
+    value[0]++;
+    struct stat status;
+    sim_disk_stat(node, &status);
+    sim_disk_write(node, bytes, size, 0, status.st_mtim.tv_sec * INT64_C(1000000000) + 5000000000);
+    sim_disk_sync(node);
+    memcpy(partition->old_proof, partition->proof, sizeof partition->proof);
+    partition->old_proof_bytes = partition->proof_bytes;
+    partition->proof_bytes =
+        sim_prover_proof(partition->proof, sizeof partition->proof, bytes + from->values, from->wires);
+}
+
+static void replace_witnesses(void)
+{
+    for (unsigned i = 0; i < world.partitions_count; i++) {
+        struct partition *partition = &world.partitions[i];
+        if (partition->good && partition->old_proof_bytes == 0 && chance(100)) {
+            replace_witness(partition);
+        }
+    }
 }
 
 static void draw_jobs(void)
@@ -513,6 +571,7 @@ static void on_loop_ended(void *context)
 static void on_note(void *context, const char *text)
 {
     (void)context;
+    world.trace_given_up |= strstr(text, "the trace ends here") != NULL;
     if (verbose) {
         printf("%12" PRIu64 " %s\n", sim_kernel_now_ns(), text);
     }
@@ -591,7 +650,7 @@ static void check_ended(void)
             sim_failed("%s: a reason and no failure, or the other way round", partition->stem);
         }
         if (partition->state == CORE_DONE &&
-            !(is_durable(folder, partition, 0) && is_durable(folder, partition, 1))) {
+            !(is_durable(folder, partition, 0, true) && is_durable(folder, partition, 1, true))) {
             sim_failed("%s is said to be done, and its files are not durable", partition->stem);
         }
     }
@@ -627,6 +686,33 @@ static void check_calm(void)
     check_disk("at the end", true);
 }
 
+/* A trace that was not given up holds all that was told, to the end. */
+static void check_trace(void)
+{
+    size_t size;
+    if (world.config.trace == NULL || world.trace_given_up) {
+        return;
+    }
+    int node = sim_disk_find(SIM_DISK_ROOT, world.config.trace);
+    const uint8_t *bytes = node < 0 ? NULL : sim_disk_bytes(node, &size);
+    struct trace_event event = {0};
+    if (node < 0 || size < sizeof(struct trace_header) + sizeof event ||
+        memcmp(bytes, TRACE_MAGIC, strlen(TRACE_MAGIC)) != 0 ||
+        (size - sizeof(struct trace_header)) % sizeof event != 0) {
+        sim_failed("the trace is not whole");
+    }
+    uint64_t count = (size - sizeof(struct trace_header)) / sizeof event;
+    bool ended = false;
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(&event, bytes + sizeof(struct trace_header) + i * sizeof event, sizeof event);
+        ended |= event.kind == TRACE_END;
+    }
+    if (world.result.trace_dropped == 0 && (!ended || count != world.result.trace_events)) {
+        sim_failed("the trace has %" PRIu64 " events of %" PRIu64 "%s", count, world.result.trace_events,
+                   ended ? "" : " and does not end");
+    }
+}
+
 static enum sim_ended one_run(struct sim_settings *settings)
 {
     const char *first;
@@ -634,6 +720,7 @@ static enum sim_ended one_run(struct sim_settings *settings)
     settings->watch.written = on_written;
     settings->verbose = verbose;
     world.faults_count = world.jobs_ended = 0;
+    world.trace_given_up = false;
     for (unsigned i = 0; i < world.partitions_count; i++) {
         world.partitions[i].ended = 0;
         world.partitions[i].resumable = false;
@@ -656,6 +743,7 @@ static enum sim_ended one_run(struct sim_settings *settings)
             }
         } else {
             check_ended();
+            check_trace();
         }
         bool broken = strstr(world.error.text, "waiting on io_uring") != NULL && world.code != ERROR_NONE;
         unsigned held = sim_kernel_held(&first);
@@ -675,12 +763,31 @@ static enum sim_ended one_run(struct sim_settings *settings)
     return how;
 }
 
+/* What the largest circuit and one proof of it need. */
+static uint64_t least_bytes(void)
+{
+    uint64_t least = 0;
+    for (unsigned i = 0; i < world.config.circuits_count; i++) {
+        uint64_t bytes = run_plan_least_bytes(&templates[i].load, world.config.threads);
+        least = bytes > least ? bytes : least;
+    }
+    return least;
+}
+
 /* The deadlines and limits of the configuration that only faulty runs have. */
 static void set_limits(bool calm)
 {
     for (unsigned i = 0; i < world.config.jobs_count; i++) {
         world.jobs[i].deadline_ns = calm || !chance(100) ? 0 : between(1, 100000000);
         world.jobs[i].witness_timeout_ns = calm ? 0 : between(1000000, 500000000);
+    }
+    /* Plenty, or hardly more than the least, so that circuits come and go; or less than that. */
+    world.config.memory_budget = UINT64_C(512) << 20;
+    if (chance(500)) {
+        world.config.memory_budget = least_bytes() + (chance(500) ? 0 : between(1, 500000));
+    }
+    if (!calm && chance(100)) {
+        world.config.memory_budget = between(1, least_bytes());
     }
     world.wraps = !calm && chance(600);
     world.calm = calm;
@@ -697,6 +804,9 @@ static uint64_t run_seed(uint64_t seed)
             settings.pressure_ns = between(1, 100) * 1000000;
         }
         set_limits(i == runs);
+        if (i > 0 && chance(150)) {
+            replace_witnesses();
+        }
         if (i < runs) {
             draw_faults(&settings);
         }
@@ -745,7 +855,6 @@ static void open_templates(void)
         struct template *template = &templates[i];
         char path[512];
         struct wtns witness;
-        struct zkey key;
         struct error error;
         snprintf(path, sizeof path, UZK_TEST_DATA "/%s/witness-000.wtns", names[i]);
         template->witness = read_file(path, &template->witness_bytes);
@@ -755,9 +864,12 @@ static void open_templates(void)
         template->wires = witness.count;
         snprintf(path, sizeof path, UZK_TEST_DATA "/%s/circuit.zkey", names[i]);
         template->zkey = read_file(path, &template->zkey_bytes);
-        CHECK(zkey_open(&key, path, &error) == ERROR_NONE);
-        template->publics = key.publics;
-        zkey_close(&key);
+        const struct config_circuit circuit = {.zkey = path};
+        template->load = (struct load){.config = &circuit};
+        load_look(&template->load);
+        CHECK(template->load.look_code == ERROR_NONE);
+        template->load.config = NULL;
+        template->publics = template->load.sizes.publics;
     }
 }
 
