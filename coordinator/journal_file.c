@@ -23,23 +23,31 @@ size_t journal_file_arena_bytes(void)
 
 /* ---- opening ---- */
 
-/* Creates one folder if it is missing and makes its name durable. */
+/* Makes the names in a folder durable. Some file systems refuse to, and some folders cannot be opened that
+ * another program has made. */
+static int sync_names(const char *path)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int code = folder < 0 || fsync(folder) != 0 ? errno : 0;
+    if (folder >= 0) {
+        close(folder);
+    }
+    return code == EINVAL || code == EACCES || code == EROFS ? 0 : -code;
+}
+
+/* Creates one folder if it is missing. Its name is made durable in any case: a run that was killed may have
+ * created it and not come to that. */
 static int make_folder(const char *path)
 {
-    if (mkdir(path, 0777) != 0) {
-        return errno == EEXIST ? 0 : -errno;
-    }
     char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
     size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        return -errno;
+    }
     memcpy(parent, path, length);
     parent[length] = 0;
-    int folder = open(length == 0 ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-        (void)fsync(folder); /* some file systems refuse to; the folder exists all the same */
-        close(folder);
-    }
-    return 0;
+    return sync_names(length == 0 ? "." : parent);
 }
 
 static int make_folders(const char *name)

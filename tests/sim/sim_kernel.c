@@ -24,7 +24,6 @@ static const struct {
 } calls[] = {
     {"aligned_alloc", {ENOMEM}},
     {"calloc", {ENOMEM}},
-    {"epoll_create1", {EMFILE, ENOMEM}},
     {"eventfd", {EMFILE, ENFILE}},
     {"fchmod", {EPERM, EIO}},
     {"fdopen", {ENOMEM}},
@@ -43,7 +42,8 @@ static const struct {
     {"mkdir", {ENOSPC, EACCES, EROFS}},
     {"mkdirat", {ENOSPC, EACCES, EROFS}},
     {"mmap", {ENOMEM, EAGAIN}},
-    {"open", {EIO, EMFILE, EACCES}},
+    {"open",
+     {EIO, EMFILE, ENFILE}}, /* EACCES stays: that a parent folder cannot be opened is no reason to stop */
     {"openat", {EIO, EMFILE, EACCES}},
     {"pidfd_open", {EMFILE, ENOMEM}},
     {"pipe2", {EMFILE, ENFILE}},
@@ -62,6 +62,17 @@ static const struct {
     {"timerfd_create", {EMFILE, ENOMEM}},
     {"unlinkat", {EIO, EROFS}},
     {"write", {EIO, ENOSPC}},
+    /* what the ring is asked for */
+    {"ring close", {EIO}},
+    {"ring fsync", {EIO, ENOSPC, EINTR}},
+    {"ring madvise", {EINVAL}},
+    {"ring openat", {EIO, EMFILE, EACCES}},
+    {"ring poll", {ENOMEM}},
+    {"ring read", {EIO, EINTR, EAGAIN}},
+    {"ring renameat", {EIO, ENOSPC, EACCES}},
+    {"ring statx", {EIO, EACCES}},
+    {"ring unlinkat", {EIO, EACCES}},
+    {"ring write", {EIO, ENOSPC, EINTR}},
 };
 static uint64_t struck[SIM_FAULTS];
 static uint64_t called[sizeof calls / sizeof *calls];
@@ -142,8 +153,8 @@ int sim_fails(const char *name)
     sim_step(0x100 + i);
     const struct sim_settings *settings = &sim_system.settings;
     if (settings->fail_call != NULL) {
-        return strcmp(settings->fail_call, name) == 0 && called[i] == settings->fail_nth ? calls[i].codes[0]
-                                                                                         : 0;
+        bool fails = strcmp(settings->fail_call, name) == 0 && called[i] == settings->fail_nth;
+        return fails ? settings->fail_code : 0;
     }
     bool memory = calls[i].codes[0] == ENOMEM && calls[i].codes[1] == 0;
     if (!sim_happens(memory ? SIM_FAULT_MEMORY : SIM_FAULT_CALL)) {
@@ -166,6 +177,11 @@ uint64_t sim_kernel_calls(const char *name)
 const char *sim_kernel_call_name(unsigned index)
 {
     return index < sizeof calls / sizeof *calls ? calls[index].name : NULL;
+}
+
+int sim_kernel_call_code(unsigned index, unsigned number)
+{
+    return number < 3 ? calls[index].codes[number] : 0;
 }
 
 /* ---- events ---- */

@@ -54,8 +54,10 @@ struct sim_settings {
     uint64_t stop_ns[2];               /* SIGINT after so long; 0: never */
     uint64_t pressure_ns;              /* the file PRESSURE_PATH rings so often; 0: never */
     unsigned submissions, completions; /* how long the ring's queues are at most */
-    const char *fail_call; /* this call fails the fail_nth time, and nothing else does; NULL: by chance */
+    /* This call fails the fail_nth time with that errno, and nothing else does; NULL: by chance. */
+    const char *fail_call;
     uint64_t fail_nth;
+    int fail_code;
     struct sim_watch watch;
     bool verbose;
 };
@@ -84,8 +86,9 @@ uint64_t sim_kernel_struck(enum sim_fault fault, const char **name);
 uint64_t sim_kernel_hash(void);
 uint64_t sim_kernel_steps(void);
 uint64_t sim_kernel_now_ns(void);
-uint64_t sim_kernel_calls(const char *name);      /* how often it was called since sim_kernel_open */
-const char *sim_kernel_call_name(unsigned index); /* of those that can fail; NULL behind the last */
+uint64_t sim_kernel_calls(const char *name);               /* how often it was called since sim_kernel_open */
+const char *sim_kernel_call_name(unsigned index);          /* of those that can fail; NULL behind the last */
+int sim_kernel_call_code(unsigned index, unsigned number); /* what it may fail with; 0 behind the last */
 
 /* From here to the end nothing may be allocated by the first thread. */
 void sim_kernel_forbid_allocation(bool forbidden);

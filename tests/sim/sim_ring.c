@@ -226,22 +226,57 @@ static int carry_out(const struct sim_operation *operation)
     }
 }
 
+static const char *call_name(unsigned opcode)
+{
+    switch (opcode) {
+    case IORING_OP_OPENAT:
+        return "ring openat";
+    case IORING_OP_CLOSE:
+        return "ring close";
+    case IORING_OP_READ:
+        return "ring read";
+    case IORING_OP_WRITE:
+        return "ring write";
+    case IORING_OP_FSYNC:
+        return "ring fsync";
+    case IORING_OP_RENAMEAT:
+        return "ring renameat";
+    case IORING_OP_UNLINKAT:
+        return "ring unlinkat";
+    case IORING_OP_STATX:
+        return "ring statx";
+    default:
+        return "ring madvise";
+    }
+}
+
+/* 0 or what it fails with, negative. */
+static int fails(unsigned opcode)
+{
+    bool input_output = opcode == IORING_OP_READ || opcode == IORING_OP_WRITE || opcode == IORING_OP_FSYNC;
+    int code = sim_fails(call_name(opcode));
+    if (code == 0 && opcode != IORING_OP_CLOSE && sim_happens(SIM_FAULT_IO)) {
+        code = EIO;
+    }
+    if (code == 0 && input_output && sim_happens(SIM_FAULT_INTERRUPT)) {
+        code = sim_random_chance(&sim_system.random, 500) ? EINTR : EAGAIN;
+    }
+    return -code;
+}
+
 void sim_ring_operation(int index)
 {
     struct sim_operation *operation = &ring_state.operations[index];
     unsigned opcode = operation->sqe.opcode;
-    bool input_output = opcode == IORING_OP_READ || opcode == IORING_OP_WRITE || opcode == IORING_OP_FSYNC;
-    if (opcode != IORING_OP_CLOSE && sim_happens(SIM_FAULT_IO)) {
-        if (opcode == IORING_OP_FSYNC) {
-            sim_disk_sync_failed(node_file(operation->sqe.fd)->node);
-        }
-        end(index, -EIO);
-    } else if (input_output && sim_happens(SIM_FAULT_INTERRUPT)) {
-        end(index, sim_random_chance(&sim_system.random, 500) ? -EINTR : -EAGAIN);
-    } else {
-        int result = carry_out(operation);
-        end(index, result);
+    int result = fails(opcode);
+    if (result == 0) {
+        result = carry_out(operation);
+    } else if (opcode == IORING_OP_CLOSE) { /* it says so, and the descriptor is gone all the same */
+        (void)carry_out(operation);
+    } else if (opcode == IORING_OP_FSYNC && result != -EINTR && result != -EAGAIN) {
+        sim_disk_sync_failed(node_file(operation->sqe.fd)->node);
     }
+    end(index, result);
 }
 
 static void begin(int index)
@@ -292,7 +327,12 @@ void sim_ring_poll(int index)
     struct sim_operation *operation = &ring_state.operations[index];
     bool urgent = operation->sqe.poll32_events & POLLPRI;
     bool again = operation->sqe.len & IORING_POLL_ADD_MULTI;
+    int code = sim_fails("ring poll");
     operation->polling = false;
+    if (code != 0) {
+        end(index, -code);
+        return;
+    }
     if (!sim_file_readable(operation->sqe.fd)) {
         return;
     }

@@ -7,6 +7,7 @@
  * it names is not proven again; every partition ends once, a failed one with a reason; nothing is held at the
  * end. Usage: see usage() below. */
 #include "conf/check.h"
+#include "coordinator/cli.h"
 #include "coordinator/journal_codec.h"
 #include "coordinator/journal_file.h"
 #include "coordinator/pressure.h"
@@ -92,11 +93,14 @@ struct world {
     bool calm; /* the last run, without faults */
     unsigned jobs_ended;
     bool trace_given_up;
+    unsigned records_before[JOBS]; /* in the journal of the job's folder when the run began */
+    unsigned records_left;         /* of them, not read yet */
 };
 
 static struct template templates[CIRCUITS];
 static struct world world;
 static uint64_t current_seed;
+static char current_fault[128]; /* of --fail-each */
 static const char *program;
 static bool verbose;
 static unsigned ends[3], refused, resumed, proven;
@@ -106,6 +110,10 @@ static unsigned ends[3], refused, resumed, proven;
 static void tell_seed(void)
 {
     fflush(stdout);
+    if (current_fault[0] != 0) {
+        fprintf(stderr, "sim: with %s\n", current_fault);
+        return;
+    }
     fprintf(stderr, "sim: seed %" PRIu64 " failed; replay: %s --seed %" PRIu64 " --verbose\n", current_seed,
             program, current_seed);
 }
@@ -259,7 +267,9 @@ static bool is_durable(int folder, const struct partition *partition, int kind, 
     size_t size;
     snprintf(name, sizeof name, "%s%s", partition->stem, kind == 0 ? ".proof.json" : ".public.json");
     int node = sim_disk_synced_find(folder, name);
-    if (node == 0) {
+    int all = sim_disk_synced_find(SIM_DISK_ROOT, "out"); /* where all output folders are */
+    bool there = all != 0 && sim_disk_synced_find(all, strrchr(world.outputs[partition->job], '/') + 1) != 0;
+    if (node == 0 || !there) {
         return false;
     }
     const uint8_t *bytes = sim_disk_synced_bytes(node, &size);
@@ -298,10 +308,14 @@ static unsigned read_journal(int folder, void (*record)(int folder, struct parti
     return count;
 }
 
+/* Records of earlier runs are not looked at: their files may have been removed by one that failed to replace
+ * them, and then nobody takes them for done. */
 static void check_record(int folder, struct partition *partition, const struct journal_codec_done *done)
 {
     (void)done;
-    if (!is_durable(folder, partition, 0, false) || !is_durable(folder, partition, 1, false)) {
+    if (world.records_left > 0) {
+        world.records_left--;
+    } else if (!is_durable(folder, partition, 0, false) || !is_durable(folder, partition, 1, false)) {
         sim_failed("the journal says that %s is done, and its files are not durable", partition->stem);
     }
 }
@@ -311,6 +325,7 @@ static void on_written(int node)
     for (unsigned i = 0; i < world.config.jobs_count; i++) {
         int folder = sim_disk_find(SIM_DISK_ROOT, world.outputs[i]);
         if (folder > 0 && journal_of(folder) == node) {
+            world.records_left = world.records_before[i];
             read_journal(folder, check_record);
             return;
         }
@@ -361,13 +376,13 @@ static void mark_resumable(int folder, struct partition *partition, const struct
 
 /* ---- drawing a world ---- */
 
-static void draw_partition(unsigned job, unsigned circuit)
+static void draw_partition(unsigned job, unsigned circuit, bool good)
 {
     static uint8_t bytes[WITNESS_BYTES];
     unsigned index = world.partitions_count++;
     struct partition *partition = &world.partitions[index];
     const struct template *from = &templates[circuit];
-    *partition = (struct partition){.job = job, .number = index + 1, .good = !chance(40)};
+    *partition = (struct partition){.job = job, .number = index + 1, .good = good};
     snprintf(partition->path, sizeof partition->path, "/in/w%u", index);
     snprintf(partition->stem, sizeof partition->stem, "p%u", index);
     memcpy(bytes, from->witness, from->witness_bytes);
@@ -444,7 +459,7 @@ static void draw_jobs(void)
                                    .witness_command = chance(250) ? command : NULL,
                                    .inputs = world.inputs[i]};
         for (unsigned j = 0; j < count; j++) {
-            draw_partition(i, (unsigned)job->circuit);
+            draw_partition(i, (unsigned)job->circuit, !chance(40));
         }
     }
 }
@@ -727,9 +742,7 @@ static enum sim_ended one_run(struct sim_settings *settings)
     }
     for (unsigned i = 0; i < world.config.jobs_count; i++) {
         int folder = sim_disk_find(SIM_DISK_ROOT, world.outputs[i]);
-        if (folder > 0) {
-            read_journal(folder, mark_resumable);
-        }
+        world.records_before[i] = folder > 0 ? read_journal(folder, mark_resumable) : 0;
     }
     sim_prover_reset(&world.config.sim, world.gpus);
     sim_kernel_open(settings);
@@ -820,15 +833,108 @@ static uint64_t run_seed(uint64_t seed)
         if (chance(how == SIM_ENDED_RETURNED ? 300 : 600)) {
             sim_disk_lose_power(&world.random);
             check_disk("after a loss of power", false);
-            for (unsigned j = 0; j < world.config.jobs_count; j++) {
-                int folder = sim_disk_find(SIM_DISK_ROOT, world.outputs[j]);
-                if (folder > 0) {
-                    read_journal(folder, check_record);
-                }
-            }
         }
     }
     return hash;
+}
+
+/* ---- each call fails once ---- */
+
+/* A batch in which the shell makes every call it has: leftovers and a torn journal to begin with, witness
+ * commands, a bundle, a trace, the system's pressure. */
+static void draw_everything(bool heap)
+{
+    static char program_name[] = "gen", input[] = "{input}", witness[] = "{witness}", trace[] = "/trace";
+    static char *command[] = {program_name, input, witness, NULL};
+    uint8_t header[JOURNAL_CODEC_HEADER_BYTES + 5] = {0};
+    draw_world(1);
+    world.partitions_count = 0;
+    memset(world.jobs, 0, sizeof world.jobs);
+    sim_random_init(&world.random, 1);
+    world.config.circuits_count = 1;
+    world.circuit_good[0] = true;
+    world.config.trim_policy = heap ? CONFIG_TRIM_PRESSURE : CONFIG_TRIM_TIMER;
+    world.config.trim_interval_ns = 1000000;
+    world.config.trim_min_freed = 1;
+    world.config.buffers_heap = heap;
+    world.config.trace = trace;
+    world.config.self_check = true;
+    world.config.threads = 1;
+    world.gpus = 0;
+    world.config.jobs_count = 2;
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(world.names[i], sizeof world.names[i], "job%u", i);
+        snprintf(world.outputs[i], sizeof world.outputs[i], "/out/%u", i);
+        world.jobs[i] = (struct config_job){.name = world.names[i],
+                                            .priority = CONFIG_NORMAL,
+                                            .output = world.outputs[i],
+                                            .bundle = i == 0,
+                                            .witness_command = i == 0 ? NULL : command,
+                                            .inputs = world.inputs[i]};
+        draw_partition(i, 0, true);
+        draw_partition(i, 0, true);
+    }
+    CHECK(sim_disk_mkdir(SIM_DISK_ROOT, "/out") == 0 && sim_disk_mkdir(SIM_DISK_ROOT, "/out/0") == 0);
+    journal_codec_header(header);
+    sim_disk_put("/out/0/.uzk.journal", header, sizeof header, 0, 0);
+    sim_disk_put("/out/0/.p9.proof.json.tmp", header, 3, 0, 0);
+}
+
+/* The batch is refused with exit code 3 and says why, or its partitions do; later all of it can be done. */
+static void fail_once(bool heap, const char *name, uint64_t nth, int code)
+{
+    struct sim_settings settings = {.seed = 1, .pressure_ns = 2000000};
+    snprintf(current_fault, sizeof current_fault, "call %" PRIu64 " of %s failing (%s), buffers %s", nth,
+             name, strerror(code), heap ? "from the heap" : "pooled");
+    draw_everything(heap);
+    settings.fail_call = name;
+    settings.fail_nth = nth;
+    settings.fail_code = code;
+    if (one_run(&settings) != SIM_ENDED_RETURNED) {
+        sim_failed("the run was ended");
+    }
+    if (sim_kernel_calls(name) < nth) {
+        sim_failed("it was not called so often this time");
+    }
+    if (world.code != ERROR_NONE && cli_exit_code(world.code) != CLI_EXIT_SYSTEM) {
+        sim_failed("exit code %d: %s", cli_exit_code(world.code), world.error.text);
+    }
+    settings = (struct sim_settings){.seed = 2};
+    world.calm = true;
+    one_run(&settings);
+    check_calm();
+    world.calm = false;
+}
+
+/* Every call that the shell makes in this batch, each time that it makes it, with each error that it may
+ * meet.
+ */
+static void fail_each(void)
+{
+    const char *name;
+    unsigned runs = 0;
+    for (unsigned i = 0; (name = sim_kernel_call_name(i)) != NULL; i++) {
+        unsigned calls = 0;
+        for (unsigned heap = 0; heap < 2; heap++) {
+            const struct sim_settings settings = {.seed = 1, .pressure_ns = 2000000};
+            struct sim_settings once = settings;
+            draw_everything(heap);
+            one_run(&once);
+            uint64_t count = sim_kernel_calls(name);
+            for (uint64_t nth = 1; nth <= count; nth++) {
+                for (unsigned j = 0; sim_kernel_call_code(i, j) != 0; j++) {
+                    fail_once(heap, name, nth, sim_kernel_call_code(i, j));
+                    runs++;
+                }
+            }
+            calls += (unsigned)count;
+        }
+        printf("%s: %u calls\n", name, calls);
+        if (calls == 0) {
+            sim_failed("nobody calls %s, so its failure is not tested", name);
+        }
+    }
+    printf("%u runs in which one call failed: each was told, and made good by the next\n", runs);
 }
 
 /* ---- the program ---- */
@@ -876,7 +982,8 @@ static void open_templates(void)
 static _Noreturn void usage(void)
 {
     fprintf(stderr,
-            "usage: %s [--seed N | --seeds COUNT [--first N]] [--plant BUG] [--verbose]\n"
+            "usage: %s [--fail-each | --seed N | --seeds COUNT [--first N]] [--plant BUG] [--verbose]\n"
+            "  --fail-each    one batch, with each call that it makes failing once\n"
             "  --seed N       run one world, twice\n"
             "  --seeds COUNT  run COUNT worlds from --first on (default: 5000, or half of UZK_SIM_SEEDS; "
             "from 1)\n"
@@ -909,6 +1016,7 @@ static void tell_faults(void)
 
 int main(int argc, char **argv)
 {
+    bool each = false;
     program = argv[0];
     const char *from_environment = getenv("UZK_SIM_SEEDS"); /* of the core's worlds, which are faster */
     uint64_t first = 1, count = from_environment != NULL ? number(from_environment) / 2 : 5000;
@@ -922,6 +1030,8 @@ int main(int argc, char **argv)
             count = number(argv[++i]);
         } else if (strcmp(argv[i], "--first") == 0) {
             first = number(argv[++i]);
+        } else if (strcmp(argv[i], "--fail-each") == 0) {
+            each = true;
         } else if (strcmp(argv[i], "--plant") == 0) {
             if (!sim_plant(argv[++i])) {
                 usage();
@@ -932,6 +1042,10 @@ int main(int argc, char **argv)
     }
     open_templates();
     signal(SIGABRT, on_abort);
+    if (each) {
+        fail_each();
+        return 0;
+    }
     uint64_t begun = (uint64_t)clock();
     for (uint64_t i = 0; i < count; i++) {
         current_seed = first + i;

@@ -641,7 +641,7 @@ int __wrap_timerfd_settime(int number, int flags, const struct itimerspec *when,
 int __wrap_epoll_create1(int flags)
 {
     (void)flags;
-    FAIL_IF("epoll_create1");
+    sim_step(9); /* only device_fault calls it, which is a test itself */
     return result_of(sim_file_open(SIM_FILE_EPOLL, 0));
 }
 
