@@ -981,15 +981,17 @@ static void open_templates(void)
 
 static _Noreturn void usage(void)
 {
-    fprintf(stderr,
-            "usage: %s [--fail-each | --seed N | --seeds COUNT [--first N]] [--plant BUG] [--verbose]\n"
-            "  --fail-each    one batch, with each call that it makes failing once\n"
-            "  --seed N       run one world, twice\n"
-            "  --seeds COUNT  run COUNT worlds from --first on (default: 5000, or half of UZK_SIM_SEEDS; "
-            "from 1)\n"
-            "  --plant BUG    with one of the shell's rules broken: %s\n"
-            "  --verbose      print what happens\n",
-            program, sim_plant_names());
+    fprintf(
+        stderr,
+        "usage: %s [--calls | --fail-each | --seed N | --seeds COUNT [--first N]] [--plant BUG] [--verbose]\n"
+        "  --calls        print the calls that can fail\n"
+        "  --fail-each    one batch, with each call that it makes failing once\n"
+        "  --seed N       run one world, twice\n"
+        "  --seeds COUNT  run COUNT worlds from --first on (default: 5000, or half of UZK_SIM_SEEDS; "
+        "from 1)\n"
+        "  --plant BUG    with one of the shell's rules broken: %s\n"
+        "  --verbose      print what happens\n",
+        program, sim_plant_names());
     exit(2);
 }
 
@@ -1030,6 +1032,11 @@ int main(int argc, char **argv)
             count = number(argv[++i]);
         } else if (strcmp(argv[i], "--first") == 0) {
             first = number(argv[++i]);
+        } else if (strcmp(argv[i], "--calls") == 0) {
+            for (unsigned call = 0; sim_kernel_call_name(call) != NULL; call++) {
+                puts(sim_kernel_call_name(call));
+            }
+            return 0;
         } else if (strcmp(argv[i], "--fail-each") == 0) {
             each = true;
         } else if (strcmp(argv[i], "--plant") == 0) {
