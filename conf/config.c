@@ -43,12 +43,17 @@ struct reader {
 /* libConfuse's callbacks have no room for a context. */
 static _Thread_local struct reader *active;
 
+static _Noreturn void out_of_memory(void)
+{
+    fputs("uzk: out of memory while reading the configuration\n", stderr);
+    exit(3);
+}
+
 static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count > 0 ? count : 1, size);
     if (memory == NULL) {
-        fputs("uzk: out of memory while reading the configuration\n", stderr);
-        exit(3);
+        out_of_memory();
     }
     return memory;
 }
@@ -384,12 +389,16 @@ static void parse_text(cfg_t *cfg, const char *path, char *text, size_t length)
         report(&place, "%s", fault);
         return;
     }
-    FILE *stream = length > 0 ? fmemopen(text, length, "r") : NULL;
-    if (stream == NULL) {
+    if (length == 0) {
         return; /* empty, so no setting */
     }
+    FILE *stream = fmemopen(text, length, "r");
+    if (stream == NULL) {
+        error_set_errno(active->error, errno, "%s: reading", path);
+        return;
+    }
     free(cfg->filename);
-    cfg->filename = strdup(path);
+    cfg->filename = duplicate(path);
     int result = cfg_parse_fp(cfg, stream);
     fclose(stream);
     if (result != CFG_SUCCESS && active->error->code == ERROR_NONE) {
@@ -686,12 +695,15 @@ static void read_inputs(struct config_job *job, const cfg_opt_t *opt)
         const char *text = option_text(opt, i);
         char *pattern = pattern_make(place.file, text);
         glob_t found;
+        errno = 0;
         int result = glob(pattern, GLOB_NOSORT | GLOB_ERR, NULL, &found);
+        if (result == GLOB_NOSPACE || (result == GLOB_ABORTED && errno == ENOMEM)) {
+            out_of_memory();
+        }
         if (text[0] == '\0' || result == GLOB_NOMATCH) {
             report(&place, "%s: \"%s\" names no file%s", opt->name, text, semicolon_hint(text));
         } else if (result != 0) {
-            report(&place, "%s: \"%s\": %s", opt->name, text,
-                   result == GLOB_NOSPACE ? "out of memory" : "a folder cannot be read");
+            report(&place, "%s: \"%s\": a folder cannot be read", opt->name, text);
         } else {
             for (size_t k = 0; k < found.gl_pathc; k++) {
                 add_input(job, &capacity, found.gl_pathv[k], &place);
@@ -1071,7 +1083,9 @@ enum error_code config_read(struct config *config, const char *path, struct erro
     reader.files[0] = duplicate(path);
     active = &reader;
     cfg_t *cfg = parser_make();
-    CHECK(cfg != NULL);
+    if (cfg == NULL) {
+        out_of_memory();
+    }
     if (parse_files(cfg) == ERROR_NONE) {
         config->path = duplicate(path);
         read_sections(config, cfg);

@@ -25,6 +25,7 @@ struct prover {
 static struct prover provers[PROVERS];
 static unsigned provers_count, gpus_count;
 static struct config_sim timing_of_all;
+static bool real_cpu;
 static unsigned proven[SIM_PROVER_NUMBERS];
 static uint64_t blindings[BLINDINGS];
 static unsigned blindings_count;
@@ -35,6 +36,11 @@ void sim_prover_reset(const struct config_sim *timing, unsigned gpus)
     gpus_count = gpus;
     provers_count = blindings_count = 0;
     memset(proven, 0, sizeof proven);
+}
+
+void sim_prover_real_cpu(bool real)
+{
+    real_cpu = real;
 }
 
 unsigned sim_prover_proven(uint32_t number)
@@ -141,10 +147,14 @@ static enum error_code open_prover(struct device *device, enum device_kind kind,
     return ERROR_NONE;
 }
 
+enum error_code __real_device_cpu_open(struct device_cpu *cpu, struct team *team, unsigned lanes,
+                                       struct error *error);
 enum error_code __wrap_device_cpu_open(struct device_cpu *cpu, struct team *team, unsigned lanes,
                                        struct error *error)
 {
-    (void)team;
+    if (real_cpu) {
+        return __real_device_cpu_open(cpu, team, lanes, error);
+    }
     return open_prover(&cpu->device, DEVICE_CPU, lanes, 100, error);
 }
 
@@ -164,17 +174,19 @@ unsigned __wrap_device_cuda_count(struct error *why)
 
 /* ---- the team, which has nothing to do ---- */
 
+enum error_code __real_team_open(struct team *team, const struct team_settings *settings,
+                                 struct error *error);
 enum error_code __wrap_team_open(struct team *team, const struct team_settings *settings, struct error *error)
 {
-    (void)team;
-    (void)settings;
-    (void)error;
-    return ERROR_NONE;
+    return real_cpu ? __real_team_open(team, settings, error) : ERROR_NONE;
 }
 
+void __real_team_close(struct team *team);
 void __wrap_team_close(struct team *team)
 {
-    (void)team;
+    if (real_cpu) {
+        __real_team_close(team);
+    }
 }
 
 struct par *__wrap_team_par_open(struct team *team)

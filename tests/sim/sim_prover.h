@@ -11,11 +11,15 @@
 
 #include "conf/config.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Forgets what was proven and drawn; gpus: how many there are. */
 void sim_prover_reset(const struct config_sim *timing, unsigned gpus);
+
+/* From now on the CPU device and its team are what they are elsewhere, for opening and closing them. */
+void sim_prover_real_cpu(bool real);
 
 /* The texts of the proof and the public values of a witness (values of 32 bytes). Sizes as their writers
  * want. */

@@ -14,6 +14,7 @@
 #include "coordinator/run.h"
 #include "coordinator/run_plan.h"
 #include "coordinator/trace.h"
+#include "cuda/device_cpu.h"
 #include "cuda/device_fault.h"
 #include "groth16/proof.h"
 #include "groth16/wtns.h"
@@ -842,7 +843,7 @@ static uint64_t run_seed(uint64_t seed)
 
 /* A batch in which the shell makes every call it has: leftovers and a torn journal to begin with, witness
  * commands, a bundle, a trace, the system's pressure. */
-static void draw_everything(bool heap)
+static void draw_everything(bool heap, const char *call)
 {
     static char program_name[] = "gen", input[] = "{input}", witness[] = "{witness}", trace[] = "/trace";
     static char *command[] = {program_name, input, witness, NULL};
@@ -853,6 +854,8 @@ static void draw_everything(bool heap)
     sim_random_init(&world.random, 1);
     world.config.circuits_count = 1;
     world.circuit_good[0] = true;
+    bool tables = strcmp(call, "mmap") == 0; /* they take their time */
+    world.circuits[0].tables = tables ? CONFIG_TABLES_H : CONFIG_TABLES_OFF;
     world.config.trim_policy = heap ? CONFIG_TRIM_PRESSURE : CONFIG_TRIM_TIMER;
     world.config.trim_interval_ns = 1000000;
     world.config.trim_min_freed = 1;
@@ -886,7 +889,7 @@ static void fail_once(bool heap, const char *name, uint64_t nth, int code)
     struct sim_settings settings = {.seed = 1, .pressure_ns = 2000000};
     snprintf(current_fault, sizeof current_fault, "call %" PRIu64 " of %s failing (%s), buffers %s", nth,
              name, strerror(code), heap ? "from the heap" : "pooled");
-    draw_everything(heap);
+    draw_everything(heap, name);
     settings.fail_call = name;
     settings.fail_nth = nth;
     settings.fail_code = code;
@@ -906,19 +909,68 @@ static void fail_once(bool heap, const char *name, uint64_t nth, int code)
     world.calm = false;
 }
 
+static void open_cpu(void *context)
+{
+    static struct team team;
+    static struct device_cpu cpu;
+    const struct team_settings settings = {.workers = 3, .mains_max = 2, .slots = 2, .guests = 1};
+    (void)context;
+    world.code = team_open(&team, &settings, &world.error);
+    if (world.code != ERROR_NONE) {
+        return;
+    }
+    world.code = device_cpu_open(&cpu, &team, 2, &world.error);
+    if (world.code == ERROR_NONE) {
+        device_close(&cpu.device);
+    }
+    team_close(&team);
+}
+
+/* The CPU device and its threads, which the batch has a stand-in for. */
+static unsigned fail_each_of_cpu(void)
+{
+    const char *name, *first;
+    unsigned runs = 0;
+    sim_prover_real_cpu(true);
+    for (unsigned i = 0; (name = sim_kernel_call_name(i)) != NULL; i++) {
+        struct sim_settings settings = {.seed = 1};
+        sim_kernel_open(&settings);
+        CHECK(sim_kernel_run(open_cpu, NULL) == SIM_ENDED_RETURNED && world.code == ERROR_NONE);
+        uint64_t count = sim_kernel_calls(name);
+        for (settings.fail_nth = 1; settings.fail_nth <= count; settings.fail_nth++) {
+            snprintf(current_fault, sizeof current_fault, "call %" PRIu64 " of %s failing, CPU device",
+                     settings.fail_nth, name);
+            settings.fail_call = name;
+            settings.fail_code = sim_kernel_call_code(i, 0);
+            sim_kernel_open(&settings);
+            CHECK(sim_kernel_run(open_cpu, NULL) == SIM_ENDED_RETURNED);
+            if (world.code == ERROR_NONE || cli_exit_code(world.code) != CLI_EXIT_SYSTEM) {
+                sim_failed("exit code %d: %s", cli_exit_code(world.code), world.error.text);
+            }
+            if (sim_kernel_held(&first) > 0) {
+                sim_failed("held at the end: %s", first);
+            }
+            runs++;
+        }
+    }
+    sim_prover_real_cpu(false);
+    CHECK(runs >= 5); /* a mapping, three threads, a doorbell */
+    return runs;
+}
+
 /* Every call that the shell makes in this batch, each time that it makes it, with each error that it may
  * meet.
  */
 static void fail_each(void)
 {
     const char *name;
-    unsigned runs = 0;
+    unsigned runs = fail_each_of_cpu();
     for (unsigned i = 0; (name = sim_kernel_call_name(i)) != NULL; i++) {
         unsigned calls = 0;
         for (unsigned heap = 0; heap < 2; heap++) {
             const struct sim_settings settings = {.seed = 1, .pressure_ns = 2000000};
             struct sim_settings once = settings;
-            draw_everything(heap);
+            draw_everything(heap, name);
             one_run(&once);
             uint64_t count = sim_kernel_calls(name);
             for (uint64_t nth = 1; nth <= count; nth++) {
