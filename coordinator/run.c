@@ -317,6 +317,7 @@ void run_feed(struct run *run, uint64_t now_ns, const struct core_event *event)
 {
     struct core_effect effect;
     uint32_t partition = partition_of(run, event);
+    run->fed_ns = now_ns;
     core_step(run->core, now_ns, event);
     run_trace_states(run, now_ns, partition);
     while (core_effect_take(run->core, &effect)) {
@@ -642,16 +643,20 @@ static void take_completions(struct run *run)
     }
 }
 
-/* Devices are asked first: a process that was stopped for a while must not take their silence for theirs. */
+/* Devices are asked first, and what has passed is as of before that: a process that was stopped for a while,
+ * even just now, must not take its own silence for theirs. If one of them had an answer, timers are for the
+ * next time, which is at once. */
 static void take_timers(struct run *run)
 {
     uint64_t now_ns = loop_now_ns();
     run_trace_doing(run, TRACE_SPAN_OTHER);
     if (!run->drained && now_ns >= core_deadline_ns(run->core)) {
-        poll_devices(run);
         const struct core_event event = {.kind = CORE_EVENT_TIMER};
-        run_push(run, &event);
-        feed_all(run);
+        poll_devices(run);
+        if (run->fed_ns <= now_ns) {
+            run_feed(run, now_ns, &event);
+            feed_all(run);
+        }
         now_ns = loop_now_ns(); /* the core's time has moved on */
     }
     if (now_ns >= run->tick_ns) {

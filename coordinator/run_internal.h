@@ -93,6 +93,7 @@ struct run {
     uint32_t events_first, events_count, events_capacity;
 
     uint64_t start_ns, tick_ns;
+    uint64_t fed_ns; /* the core's time */
     bool looping, drained;
     unsigned stops; /* signals received */
     uint64_t late_completions;

@@ -115,6 +115,7 @@ uint64_t sim_kernel_struck(enum sim_fault fault, const char **name)
                                                   [SIM_FAULT_POLL_END] = "ended polls",
                                                   [SIM_FAULT_RING_TWICE] = "double rings",
                                                   [SIM_FAULT_CLOCK] = "clock jumps",
+                                                  [SIM_FAULT_PAUSE] = "pauses",
                                                   [SIM_FAULT_CHILD] = "bad children"};
     *name = names[fault];
     return struck[fault];
@@ -136,6 +137,11 @@ void sim_step(uint64_t what)
     }
     if (sim_system.steps == sim_system.settings.kill_step) {
         sim_process_exit(SIM_ENDED_KILLED);
+    }
+    bool pauses = sim_system.steps == sim_system.settings.pause_step;
+    if (pauses || sim_happens(SIM_FAULT_PAUSE)) {
+        sim_system.paused_step = sim_system.steps;
+        sim_system.now_ns += pauses ? 5000000000 : sim_between(1, 5000000000);
     }
     if (sim_happens(SIM_FAULT_CLOCK)) {
         sim_system.wall_ns += (int64_t)sim_between(0, UINT64_C(7200000000000)) - INT64_C(3600000000000);
@@ -713,6 +719,11 @@ uint64_t sim_kernel_hash(void)
 uint64_t sim_kernel_steps(void)
 {
     return sim_system.steps;
+}
+
+uint64_t sim_kernel_since_pause(void)
+{
+    return sim_system.paused_step == 0 ? UINT64_MAX : sim_system.steps - sim_system.paused_step;
 }
 
 uint64_t sim_kernel_now_ns(void)

@@ -34,6 +34,7 @@ enum sim_fault {                       /* chance of each, permille; 0: not in th
                  SIM_FAULT_POLL_END,   /* a multishot poll ends */
                  SIM_FAULT_RING_TWICE, /* a poll completes twice */
                  SIM_FAULT_CLOCK,      /* the wall clock jumps */
+                 SIM_FAULT_PAUSE,      /* the process is stopped for seconds and goes on */
                  SIM_FAULT_CHILD,      /* a witness command does not do what it should */
                  SIM_FAULTS
 };
@@ -51,6 +52,7 @@ struct sim_settings {
     unsigned chance[SIM_FAULTS];
     uint64_t calm_steps;               /* no faults from then on */
     uint64_t kill_step;                /* the process is killed at that step; 0: never */
+    uint64_t pause_step;               /* it is stopped for seconds at that one */
     uint64_t stop_ns[2];               /* SIGINT after so long; 0: never */
     uint64_t pressure_ns;              /* the file PRESSURE_PATH rings so often; 0: never */
     unsigned submissions, completions; /* how long the ring's queues are at most */
@@ -85,6 +87,7 @@ uint64_t sim_kernel_struck(enum sim_fault fault, const char **name);
 
 uint64_t sim_kernel_hash(void);
 uint64_t sim_kernel_steps(void);
+uint64_t sim_kernel_since_pause(void); /* steps; UINT64_MAX: there was none */
 uint64_t sim_kernel_now_ns(void);
 uint64_t sim_kernel_calls(const char *name);               /* how often it was called since sim_kernel_open */
 const char *sim_kernel_call_name(unsigned index);          /* of those that can fail; NULL behind the last */

@@ -14,7 +14,7 @@
 /* Nobody includes these: the linker finds them by name. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-enum { PROVERS = 4, BLINDINGS = 512, VALUE_BYTES = 32 };
+enum { PROVERS = 4, BLINDINGS = 512, VALUE_BYTES = 32, LATE_STEPS = 16 };
 
 struct prover {
     struct device *device; /* as the run knows it; NULL: unused */
@@ -25,7 +25,7 @@ struct prover {
 static struct prover provers[PROVERS];
 static unsigned provers_count, gpus_count;
 static struct config_sim timing_of_all;
-static bool real_cpu;
+static bool real_cpu, late;
 static unsigned proven[SIM_PROVER_NUMBERS];
 static uint64_t blindings[BLINDINGS];
 static unsigned blindings_count;
@@ -35,12 +35,18 @@ void sim_prover_reset(const struct config_sim *timing, unsigned gpus)
     timing_of_all = *timing;
     gpus_count = gpus;
     provers_count = blindings_count = 0;
+    late = false;
     memset(proven, 0, sizeof proven);
 }
 
 void sim_prover_real_cpu(bool real)
 {
     real_cpu = real;
+}
+
+bool sim_prover_late(void)
+{
+    return late;
 }
 
 unsigned sim_prover_proven(uint32_t number)
@@ -102,6 +108,7 @@ static void submit(struct device *device, unsigned lane, const struct device_wor
     struct prover *prover = prover_of(device);
     prover->works[lane] = *work;
     device_submit(&prover->sim.device, lane, work);
+    late |= sim_kernel_since_pause() < LATE_STEPS;
 }
 
 static unsigned poll_device(struct device *device, struct device_completion *completions, unsigned max)

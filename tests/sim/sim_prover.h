@@ -25,6 +25,10 @@ void sim_prover_real_cpu(bool real);
  * want. */
 size_t sim_prover_proof(char *text, size_t capacity, const uint8_t *values, uint32_t wires);
 
+/* Whether the process may have been paused between the core's decision and a device's start. That counts as
+ * the device's time, and nobody can tell it from a device that is silent. */
+bool sim_prover_late(void);
+
 /* How often a witness with this last value was proven since the reset; numbers below SIM_PROVER_NUMBERS. */
 enum { SIM_PROVER_NUMBERS = 256 };
 unsigned sim_prover_proven(uint32_t number);

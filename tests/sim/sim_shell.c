@@ -526,7 +526,7 @@ static void draw_faults(struct sim_settings *settings)
         [SIM_FAULT_SPACE] = 60, [SIM_FAULT_SHORT] = 500,    [SIM_FAULT_INTERRUPT] = 200,
         [SIM_FAULT_SLOW] = 50,  [SIM_FAULT_STALL] = 100,    [SIM_FAULT_BUSY] = 400,
         [SIM_FAULT_RING] = 2,   [SIM_FAULT_POLL_END] = 300, [SIM_FAULT_RING_TWICE] = 300,
-        [SIM_FAULT_CLOCK] = 3,  [SIM_FAULT_CHILD] = 400};
+        [SIM_FAULT_CLOCK] = 3,  [SIM_FAULT_PAUSE] = 5,      [SIM_FAULT_CHILD] = 400};
     for (unsigned i = 0; i < SIM_FAULTS; i++) {
         bool rare = i == SIM_FAULT_CALL || i == SIM_FAULT_MEMORY || i == SIM_FAULT_RING;
         settings->chance[i] = chance(rare ? 150 : 350) ? (unsigned)between(1, most[i]) : 0;
@@ -677,6 +677,9 @@ static void check_ended(void)
     }
     if (world.jobs_ended != world.config.jobs_count) {
         sim_failed("%u of %zu jobs ended", world.jobs_ended, world.config.jobs_count);
+    }
+    if (!world.wraps && !sim_prover_late() && world.result.counts.lanes_quarantined > 0) {
+        sim_failed("a lane is out of service whose device did nothing wrong");
     }
     resumed += again;
     proven += done;
@@ -989,6 +992,34 @@ static void fail_each(void)
     printf("%u runs in which one call failed: each was told, and made good by the next\n", runs);
 }
 
+/* ---- the process is stopped and goes on ---- */
+
+/* At each step of a batch in turn, for longer than a submission may take: that is nobody's fault, and
+ * everything is proven. */
+static void pause_each(void)
+{
+    struct sim_settings settings = {.seed = 1};
+    uint64_t steps, late = 0;
+    draw_everything(false, "");
+    one_run(&settings);
+    steps = sim_kernel_steps();
+    for (settings.pause_step = 1; settings.pause_step < steps; settings.pause_step++) {
+        snprintf(current_fault, sizeof current_fault, "the process stopped at step %" PRIu64,
+                 settings.pause_step);
+        draw_everything(false, "");
+        if (one_run(&settings) != SIM_ENDED_RETURNED || world.code != ERROR_NONE) {
+            sim_failed("the run did not come to its end");
+        }
+        late += sim_prover_late();
+        if (!sim_prover_late() && world.result.status.done != world.partitions_count) {
+            sim_failed("%u of %u are done", world.result.status.done, world.partitions_count);
+        }
+    }
+    printf("stopped at each of %" PRIu64 " steps (%" PRIu64 " of them as a device was about to begin)\n",
+           steps, late);
+    CHECK(late < steps / 4);
+}
+
 /* ---- the program ---- */
 
 static uint8_t *read_file(const char *path, size_t *size)
@@ -1037,7 +1068,7 @@ static _Noreturn void usage(void)
         stderr,
         "usage: %s [--calls | --fail-each | --seed N | --seeds COUNT [--first N]] [--plant BUG] [--verbose]\n"
         "  --calls        print the calls that can fail\n"
-        "  --fail-each    one batch, with each call that it makes failing once\n"
+        "  --fail-each    one batch, with each call that it makes failing once; stopped at each step\n"
         "  --seed N       run one world, twice\n"
         "  --seeds COUNT  run COUNT worlds from --first on (default: 5000, or half of UZK_SIM_SEEDS; "
         "from 1)\n"
@@ -1103,6 +1134,7 @@ int main(int argc, char **argv)
     signal(SIGABRT, on_abort);
     if (each) {
         fail_each();
+        pause_each();
         return 0;
     }
     uint64_t begun = (uint64_t)clock();
