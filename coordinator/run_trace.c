@@ -137,11 +137,6 @@ void run_trace_complete(struct run *run, const struct loop_completion *completio
     pump(run, run->drained);
 }
 
-bool run_trace_writing(const struct run *run)
-{
-    return run->tracing.writing;
-}
-
 void run_trace_close(struct run *run)
 {
     if (run->tracing.file >= 0) {

@@ -51,10 +51,9 @@ enum error_code ERROR_MUST_USE run_trace_open(struct run *run, struct error *err
 /* Devices are known: writes the header. Before the jobs are admitted. */
 void run_trace_begin(struct run *run);
 
-/* The batch is over: what is still in the buffers goes to the ring. Goes on until run_trace_writing is false.
- */
+/* The batch is over: what is still in the buffers goes to the ring. The writes have
+ * ended when nothing of the loop's is in flight. */
 void run_trace_end(struct run *run, uint64_t now_ns);
-bool run_trace_writing(const struct run *run);
 void run_trace_close(struct run *run);
 
 void run_trace_complete(struct run *run, const struct loop_completion *completion);

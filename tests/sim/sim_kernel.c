@@ -346,6 +346,9 @@ static void happen(const struct sim_event *event)
     case SIM_EVENT_PRESSURE:
         pressure_event();
         break;
+    case SIM_EVENT_DISTURB:
+        sim_system.settings.watch.disturbed();
+        break;
     case SIM_EVENT_PRINT:
         print_event(event->index, event->generation);
         break;
@@ -613,6 +616,9 @@ void sim_kernel_open(const struct sim_settings *settings)
         if (settings->stop_ns[i] != 0) {
             sim_push(sim_system.now_ns + settings->stop_ns[i], SIM_EVENT_SIGNAL, 0, 0);
         }
+    }
+    if (settings->disturb_ns != 0) {
+        sim_push(sim_system.now_ns + settings->disturb_ns, SIM_EVENT_DISTURB, 0, 0);
     }
     if (settings->pressure_ns != 0) {
         sim_push(sim_system.now_ns + settings->pressure_ns, SIM_EVENT_PRESSURE, 0, 0);

@@ -45,6 +45,7 @@ enum sim_ended { SIM_ENDED_RETURNED, SIM_ENDED_KILLED, SIM_ENDED_EXITED };
 struct sim_watch {
     void (*renamed)(int folder, const char *name, int node);
     void (*written)(int node);
+    void (*disturbed)(void); /* settings.disturb_ns have passed */
 };
 
 struct sim_settings {
@@ -55,6 +56,7 @@ struct sim_settings {
     uint64_t pause_step;               /* it is stopped for seconds at that one */
     uint64_t stop_ns[2];               /* SIGINT after so long; 0: never */
     uint64_t pressure_ns;              /* the file PRESSURE_PATH rings so often; 0: never */
+    uint64_t disturb_ns;               /* somebody else meddles after so long; 0: never */
     unsigned submissions, completions; /* how long the ring's queues are at most */
     /* This call fails the fail_nth time with that errno, and nothing else does; NULL: by chance. */
     const char *fail_call;

@@ -518,6 +518,21 @@ static void draw_world(uint64_t seed)
     draw_jobs();
 }
 
+/* Somebody cuts off a witness while the batch runs. What was read before is still right. */
+static void on_disturbed(void)
+{
+    unsigned index = (unsigned)between(0, world.partitions_count - 1);
+    struct partition *partition = &world.partitions[index];
+    int node = sim_disk_find(SIM_DISK_ROOT, partition->path);
+    struct stat status;
+    if (node > 0 && partition->good) {
+        sim_disk_stat(node, &status);
+        sim_disk_truncate(node, (size_t)between(0, (uint64_t)status.st_size - 1), INT64_C(9000000000));
+        sim_disk_sync(node);
+        partition->good = false;
+    }
+}
+
 /* Each kind of fault with chance `most` at most, but for those that are not in this world. */
 static void draw_faults(struct sim_settings *settings)
 {
@@ -540,6 +555,7 @@ static void draw_faults(struct sim_settings *settings)
         settings->stop_ns[0] = between(1, 50000000);
         settings->stop_ns[1] = chance(300) ? between(1, 50000000) : 0;
     }
+    settings->disturb_ns = chance(100) ? between(1, 30000000) : 0;
     if (chance(300)) {
         settings->submissions = (unsigned)between(2, 16);
         settings->completions = (unsigned)between(2, 64);
@@ -737,6 +753,7 @@ static enum sim_ended one_run(struct sim_settings *settings)
     const char *first;
     settings->watch.renamed = on_renamed;
     settings->watch.written = on_written;
+    settings->watch.disturbed = on_disturbed;
     settings->verbose = verbose;
     world.faults_count = world.jobs_ended = 0;
     world.trace_given_up = false;
@@ -1020,6 +1037,39 @@ static void pause_each(void)
     CHECK(late < steps / 4);
 }
 
+/* ---- the end at each step ---- */
+
+/* The process is killed at each step of a batch in turn, and half the time the power goes with it: a second
+ * run finds what is done and does the rest. */
+static void kill_each(void)
+{
+    struct sim_settings settings = {.seed = 1}, calm = {.seed = 2};
+    uint64_t steps;
+    draw_everything(false, "");
+    one_run(&settings);
+    steps = sim_kernel_steps();
+    for (settings.kill_step = 1; settings.kill_step < steps; settings.kill_step++) {
+        for (unsigned power = 0; power < 2; power++) {
+            snprintf(current_fault, sizeof current_fault, "the process killed at step %" PRIu64 "%s",
+                     settings.kill_step, power ? ", and no power" : "");
+            draw_everything(false, "");
+            sim_random_init(&world.random, settings.kill_step);
+            if (one_run(&settings) != SIM_ENDED_KILLED) {
+                sim_failed("the process was not killed");
+            }
+            if (power) {
+                sim_disk_lose_power(&world.random);
+                check_disk("after a loss of power", false);
+            }
+            world.calm = true;
+            one_run(&calm);
+            check_calm();
+            world.calm = false;
+        }
+    }
+    printf("killed at each of %" PRIu64 " steps, with and without power\n", steps);
+}
+
 /* ---- the program ---- */
 
 static uint8_t *read_file(const char *path, size_t *size)
@@ -1068,7 +1118,8 @@ static _Noreturn void usage(void)
         stderr,
         "usage: %s [--calls | --fail-each | --seed N | --seeds COUNT [--first N]] [--plant BUG] [--verbose]\n"
         "  --calls        print the calls that can fail\n"
-        "  --fail-each    one batch, with each call that it makes failing once; stopped at each step\n"
+        "  --fail-each    one batch, with each call that it makes failing once; then\n"
+        "                 stopped and killed at each step\n"
         "  --seed N       run one world, twice\n"
         "  --seeds COUNT  run COUNT worlds from --first on (default: 5000, or half of UZK_SIM_SEEDS; "
         "from 1)\n"
@@ -1135,6 +1186,7 @@ int main(int argc, char **argv)
     if (each) {
         fail_each();
         pause_each();
+        kill_each();
         return 0;
     }
     uint64_t begun = (uint64_t)clock();

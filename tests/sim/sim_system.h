@@ -56,6 +56,7 @@ enum sim_event_kind {
     SIM_EVENT_THREAD,
     SIM_EVENT_SIGNAL,
     SIM_EVENT_PRESSURE,
+    SIM_EVENT_DISTURB,
     SIM_EVENT_PRINT, /* a child prints, or */
     SIM_EVENT_EXIT   /* ends */
 };

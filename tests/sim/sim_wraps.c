@@ -1,6 +1,7 @@
 /* The C library's functions that the shell calls, as the linker replaces them (--wrap, see CMakeLists.txt).
  * Outside of a simulated process they are the library's own. */
 #include "conf/check.h"
+#include "coordinator/pressure.h"
 #include "tests/sim/sim_system.h"
 
 #include <dirent.h>
@@ -261,7 +262,11 @@ int __wrap_open(const char *path, int flags, ...)
     }
     FAIL_IF("open");
     int node = sim_disk_open(SIM_DISK_ROOT, path, flags, wall_ns());
-    return result_of(node < 0 ? node : sim_file_open(SIM_FILE_NODE, node));
+    int file = node < 0 ? node : sim_file_open(SIM_FILE_NODE, node);
+    if (file > 0) {
+        sim_file_at(file)->urgent = strcmp(path, PRESSURE_PATH) == 0;
+    }
+    return result_of(file);
 }
 
 int __real_close(int file);
@@ -421,8 +426,12 @@ ssize_t __wrap_read(int number, void *bytes, size_t size)
     return result_of(got);
 }
 
+ssize_t __real_write(int number, const void *bytes, size_t size);
 ssize_t __wrap_write(int number, const void *bytes, size_t size)
 {
+    if (!sim_system.running) {
+        return __real_write(number, bytes, size);
+    }
     struct sim_file *file = file_of(number);
     if (file->kind == SIM_FILE_NODE) {
         FAIL_IF("write");
@@ -539,8 +548,12 @@ static int stream_close(void *cookie)
     return 0;
 }
 
+FILE *__real_fdopen(int file, const char *mode);
 FILE *__wrap_fdopen(int file, const char *mode)
 {
+    if (!sim_system.running) {
+        return __real_fdopen(file, mode);
+    }
     if (no_memory("fdopen")) {
         return NULL;
     }
