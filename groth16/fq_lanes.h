@@ -25,9 +25,8 @@ typedef struct {
 #define FQ8_INLINE LANES_INLINE
 #define FQ8_CALL   LANES_CALL
 
-static const struct lanes_prime fq8_prime = {
-    .p = {0x8c16d87cfd47, 0x916871ca8d3c2, 0x181585d97816a, 0xa029b85045b68, 0x30644e72e131},
-    .n0 = 0x20782e4866389};
+static const struct lanes_prime fq8_prime = LANES_PRIME(0x8c16d87cfd47, 0x916871ca8d3c2, 0x181585d97816a,
+                                                        0xa029b85045b68, 0x30644e72e131, 0x20782e4866389);
 
 FQ8_INLINE void fq8_normalize(fq8 *r)
 {

@@ -1,6 +1,6 @@
 #include "groth16/g1.h"
 
-static const fq g1_b = {
+const fq g1_b = {
     {0x7a17caa950ad28d7, 0x1f6ac17ae15521b9, 0x334bea4e696bd284, 0x2a1f6744ce179d8e}}; /* 3 */
 
 const g1_affine g1_generator = {

@@ -18,6 +18,7 @@ typedef struct {
 
 enum { G1_BYTES = 64 }; /* of a packed affine point: x, y, Montgomery limbs */
 
+extern const fq g1_b; /* 3, the curve's constant */
 extern const g1_affine g1_generator;
 
 /* False, and r undefined, if a coordinate is the modulus or more. Doesn't check that the point is on the

@@ -28,8 +28,21 @@ enum { LANES = 8 };
 
 struct lanes_prime {
     uint64_t p[5];
-    uint64_t n0; /* -1/p mod 2^52 */
+    uint64_t n0;                       /* -1/p mod 2^52 */
+    _Alignas(32) double doubles[6][4]; /* the same six, four times each */
 };
+
+#define LANES_PRIME(p0, p1, p2, p3, p4, minus_inverse)                   \
+    {                                                                    \
+        .p = {p0, p1, p2, p3, p4}, .n0 = minus_inverse, .doubles = {     \
+            {p0, p0, p0, p0},                                            \
+            {p1, p1, p1, p1},                                            \
+            {p2, p2, p2, p2},                                            \
+            {p3, p3, p3, p3},                                            \
+            {p4, p4, p4, p4},                                            \
+            {minus_inverse, minus_inverse, minus_inverse, minus_inverse} \
+        }                                                                \
+    }
 
 #ifdef LANES_FMA
 #include "groth16/lanes_fma.h"

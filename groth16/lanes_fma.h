@@ -231,91 +231,197 @@ LANES_INLINE void lanes_scatter(uint64_t *words, size_t stride, const lanes w[4]
 #define LANES_LOW  (UINT64_C(1075) << 52) /* 2^52 */
 #define LANES_HIGH (UINT64_C(1127) << 52) /* 2^104 */
 
-LANES_INLINE __m256d lanes_double(__m256i limb)
-{
-    const __m256i bits = _mm256_or_si256(limb, lanes_half_word(LANES_LOW));
-    return _mm256_sub_pd(_mm256_castsi256_pd(bits), _mm256_set1_pd(0x1p52));
-}
-
-/* Adds the product's halves, with their constants' bits. */
-LANES_INLINE void lanes_multiply_add(__m256i *low, __m256i *high, __m256d a, __m256d b)
-{
-    const __m256d above = _mm256_fmadd_pd(a, b, _mm256_set1_pd(0x1p104));
-    const __m256d rest = _mm256_sub_pd(_mm256_set1_pd(0x1p104 + 0x1p52), above);
-    *high = _mm256_add_epi64(*high, _mm256_castpd_si256(above));
-    *low = _mm256_add_epi64(*low, _mm256_castpd_si256(_mm256_fmadd_pd(a, b, rest)));
-}
-
 /* Minus all constants that will be added to a column of `products` products and one reduction, which leaves
  * out the low half of the limb that it clears. */
-LANES_INLINE __m256i lanes_column(int column, int products)
+#define LANES_COLUMN_LOWS(column)  ((column) < 5 ? (column) + 1 : 9 - (column))
+#define LANES_COLUMN_HIGHS(column) ((column) < 6 ? (column) : 10 - (column))
+#define LANES_COLUMN(column, products)                                                           \
+    (0 - (uint64_t)(LANES_COLUMN_LOWS(column) * ((products) + 1) - ((column) < 5)) * LANES_LOW - \
+     (uint64_t)(LANES_COLUMN_HIGHS(column) * ((products) + 1)) * LANES_HIGH)
+#define LANES_FOUR(word)       \
+    {                          \
+        word, word, word, word \
+    }
+#define LANES_COLUMNS(products)                                                           \
+    {                                                                                     \
+        LANES_FOUR(LANES_COLUMN(0, products)), LANES_FOUR(LANES_COLUMN(1, products)),     \
+            LANES_FOUR(LANES_COLUMN(2, products)), LANES_FOUR(LANES_COLUMN(3, products)), \
+            LANES_FOUR(LANES_COLUMN(4, products)), LANES_FOUR(LANES_COLUMN(5, products)), \
+            LANES_FOUR(LANES_COLUMN(6, products)), LANES_FOUR(LANES_COLUMN(7, products)), \
+            LANES_FOUR(LANES_COLUMN(8, products)), LANES_FOUR(LANES_COLUMN(9, products))  \
+    }
+
+/* What the assembly below reads by offset: 0, 32, 64, 96 and from 128. */
+struct lanes_constants {
+    double high[4];     /* 2^104 */
+    double high_low[4]; /* 2^104 + 2^52 */
+    double low[4];      /* 2^52, whose bits are LANES_LOW */
+    uint64_t mask[4];
+    uint64_t columns[10][4];
+};
+
+static const _Alignas(32) struct lanes_constants lanes_constants[2] = {
+    {LANES_FOUR(0x1p104), LANES_FOUR(0x1p104 + 0x1p52), LANES_FOUR(0x1p52), LANES_FOUR(LANES_MASK),
+     LANES_COLUMNS(1)},
+    {LANES_FOUR(0x1p104), LANES_FOUR(0x1p104 + 0x1p52), LANES_FOUR(0x1p52), LANES_FOUR(LANES_MASK),
+     LANES_COLUMNS(2)},
+};
+
+/* The assembly keeps the six columns of the first half's row in six of ymm0 to ymm5, those of the second half
+ * in ymm6 to ymm11, and 2^104 in ymm12; ymm13 to ymm15 are free. Each argument t, u or m below is a
+ * register's number. */
+
+/* Adds the halves of ymm`by` times the limb at `from`, with their constants' bits, to two columns. */
+#define LANES_ASM_PRODUCT(from, by, low, high)         \
+    "vmovapd " from ", %%ymm14\n\t"                    \
+    "vfmadd213pd %%ymm12, %%ymm" by ", %%ymm14\n\t"    \
+    "vsubpd 32(%[constants]), %%ymm14, %%ymm15\n\t"    \
+    "vfmsub231pd " from ", %%ymm" by ", %%ymm15\n\t"   \
+    "vpaddq %%ymm14, %%ymm" high ", %%ymm" high "\n\t" \
+    "vpaddq %%ymm15, %%ymm" low ", %%ymm" low "\n\t"
+
+#define LANES_ASM_COLUMN(column, t) "vmovapd 128+32*" column "(%[constants]), %%ymm" t "\n\t"
+
+/* Adds one limb of b times a; h is where the half begins. */
+#define LANES_ASM_PRODUCTS(h, a, b, limb, t0, t1, t2, t3, t4, t5)                                        \
+    "vmovdqu 64*" limb "+" h "(%[" b "]), %%ymm13\n\t"                                                   \
+    "vpor 64(%[constants]), %%ymm13, %%ymm13\n\t"                                                        \
+    "vsubpd 64(%[constants]), %%ymm13, %%ymm13\n\t" LANES_ASM_PRODUCT("0+" h "(%[" a "])", "13", t0, t1) \
+        LANES_ASM_PRODUCT("64+" h "(%[" a "])", "13", t1, t2)                                            \
+            LANES_ASM_PRODUCT("128+" h "(%[" a "])", "13", t2, t3)                                       \
+                LANES_ASM_PRODUCT("192+" h "(%[" a "])", "13", t3, t4)                                   \
+                    LANES_ASM_PRODUCT("256+" h "(%[" a "])", "13", t4, t5)
+
+/* Finds the multiple m of p that clears the lowest limb, t0, and leaves it in t0's register. The low half of
+ * m p[0] makes t0 a multiple of 2^52: the next one, which goes to t1. Ten steps that wait for each other. */
+#define LANES_ASM_M1(t0, t1) "vpand 96(%[constants]), %%ymm" t0 ", %%ymm13\n\t"
+#define LANES_ASM_M2(t0, t1) "vpaddq 96(%[constants]), %%ymm" t0 ", %%ymm" t0 "\n\t"
+#define LANES_ASM_M3(t0, t1) "vpor 64(%[constants]), %%ymm13, %%ymm13\n\t"
+#define LANES_ASM_M4(t0, t1) "vpsrlq $52, %%ymm" t0 ", %%ymm" t0 "\n\t"
+#define LANES_ASM_M5(t0, t1) "vsubpd 64(%[constants]), %%ymm13, %%ymm13\n\t"
+#define LANES_ASM_M6(t0, t1) "vpaddq %%ymm" t0 ", %%ymm" t1 ", %%ymm" t1 "\n\t"
+#define LANES_ASM_M7(t0, t1)                 \
+    "vmovapd 160(%[prime]), %%ymm" t0 "\n\t" \
+    "vfmadd213pd %%ymm12, %%ymm13, %%ymm" t0 "\n\t"
+#define LANES_ASM_M8(t0, t1)  "vsubpd 32(%[constants]), %%ymm" t0 ", %%ymm" t0 "\n\t"
+#define LANES_ASM_M9(t0, t1)  "vfmsub231pd 160(%[prime]), %%ymm13, %%ymm" t0 "\n\t"
+#define LANES_ASM_M10(t0, t1) "vsubpd 64(%[constants]), %%ymm" t0 ", %%ymm" t0 "\n\t"
+#define LANES_ASM_M(t0, t1)                                                                                  \
+    LANES_ASM_M1(t0, t1)                                                                                     \
+    LANES_ASM_M2(t0, t1) LANES_ASM_M3(t0, t1) LANES_ASM_M4(t0, t1) LANES_ASM_M5(t0, t1) LANES_ASM_M6(t0, t1) \
+        LANES_ASM_M7(t0, t1) LANES_ASM_M8(t0, t1) LANES_ASM_M9(t0, t1) LANES_ASM_M10(t0, t1)
+
+/* Adds m p without the low half of m p[0], */
+#define LANES_ASM_REDUCE(m, t1, t2, t3, t4, t5)                                                   \
+    "vmovapd (%[prime]), %%ymm14\n\t"                                                             \
+    "vfmadd213pd %%ymm12, %%ymm" m ", %%ymm14\n\t"                                                \
+    "vpaddq %%ymm14, %%ymm" t1 ", %%ymm" t1 "\n\t" LANES_ASM_PRODUCT("32(%[prime])", m, t1, t2)   \
+        LANES_ASM_PRODUCT("64(%[prime])", m, t2, t3) LANES_ASM_PRODUCT("96(%[prime])", m, t3, t4) \
+            LANES_ASM_PRODUCT("128(%[prime])", m, t4, t5)
+
+/* and while that goes on, finds the other half's next m. */
+#define LANES_ASM_REDUCE_AND_M(m, t1, t2, t3, t4, t5, u0, u1)                                               \
+    LANES_ASM_M1(u0, u1)                                                                                    \
+    "vmovapd (%[prime]), %%ymm14\n\t" LANES_ASM_M2(                                                         \
+        u0, u1) "vfmadd213pd %%ymm12, %%ymm" m ", %%ymm14\n\t" LANES_ASM_M3(u0, u1) LANES_ASM_M4(u0, u1)    \
+        LANES_ASM_M5(u0, u1) "vpaddq %%ymm14, %%ymm" t1 ", %%ymm" t1                                        \
+                             "\n\t" LANES_ASM_PRODUCT("32(%[prime])", m, t1, t2) LANES_ASM_M6(u0, u1)       \
+                                 LANES_ASM_M7(u0, u1) LANES_ASM_PRODUCT("64(%[prime])", m, t2, t3)          \
+                                     LANES_ASM_M8(u0, u1) LANES_ASM_PRODUCT("96(%[prime])", m, t3, t4)      \
+                                         LANES_ASM_M9(u0, u1) LANES_ASM_PRODUCT("128(%[prime])", m, t4, t5) \
+                                             LANES_ASM_M10(u0, u1)
+
+/* Carries, and stores what is normal then. */
+#define LANES_ASM_CARRY(h, limb, t, next)                \
+    "vpsrlq $52, %%ymm" t ", %%ymm14\n\t"                \
+    "vpand 96(%[constants]), %%ymm" t ", %%ymm" t "\n\t" \
+    "vpaddq %%ymm14, %%ymm" next ", %%ymm" next "\n\t"   \
+    "vmovdqu %%ymm" t ", 64*" limb "+" h "(%[r])\n\t"
+#define LANES_ASM_STORE(h, t0, t1, t2, t3, t4) \
+    LANES_ASM_CARRY(h, "0", t0, t1)            \
+    LANES_ASM_CARRY(h, "1", t1, t2)            \
+    LANES_ASM_CARRY(h, "2", t2, t3)            \
+    LANES_ASM_CARRY(h, "3", t3, t4)            \
+    "vmovdqu %%ymm" t4 ", 256+" h "(%[r])\n\t"
+
+/* All five rows of both halves, so staggered that the long way to an m is gone while the other half
+ * multiplies. ROW(h, limb, column, t0, ..., t5) adds a row's products; the register that held m takes the
+ * next row's last column. */
+#define LANES_ASM_ROWS(ROW)                                                                                  \
+    "vmovapd (%[constants]), %%ymm12\n\t" LANES_ASM_COLUMN("0", "0") LANES_ASM_COLUMN("0", "6")              \
+        LANES_ASM_COLUMN("1", "1") LANES_ASM_COLUMN("1", "7") LANES_ASM_COLUMN("2", "2") LANES_ASM_COLUMN(   \
+            "2", "8") LANES_ASM_COLUMN("3", "3") LANES_ASM_COLUMN("3", "9") LANES_ASM_COLUMN("4", "4")       \
+            LANES_ASM_COLUMN("4", "10") ROW("0", "0", "5", "0", "1", "2", "3", "4", "5") LANES_ASM_M(        \
+                "0", "1") ROW("32", "0", "5", "6", "7", "8", "9", "10",                                      \
+                              "11") LANES_ASM_REDUCE_AND_M("0", "1", "2", "3", "4", "5", "6", "7")           \
+                ROW("0", "1", "6", "1", "2", "3", "4", "5",                                                  \
+                    "0") LANES_ASM_REDUCE_AND_M("6", "7", "8", "9", "10", "11", "1", "2")                    \
+                    ROW("32", "1", "6", "7", "8", "9", "10", "11",                                           \
+                        "6") LANES_ASM_REDUCE_AND_M("1", "2", "3", "4", "5", "0", "7", "8")                  \
+                        ROW("0", "2", "7", "2", "3", "4", "5", "0",                                          \
+                            "1") LANES_ASM_REDUCE_AND_M("7", "8", "9", "10", "11", "6", "2", "3")            \
+                            ROW("32", "2", "7", "8", "9", "10", "11", "6",                                   \
+                                "7") LANES_ASM_REDUCE_AND_M("2", "3", "4", "5", "0", "1", "8", "9")          \
+                                ROW("0", "3", "8", "3", "4", "5", "0", "1",                                  \
+                                    "2") LANES_ASM_REDUCE_AND_M("8", "9", "10", "11", "6", "7", "3", "4")    \
+                                    ROW("32", "3", "8", "9", "10", "11", "6", "7",                           \
+                                        "8") LANES_ASM_REDUCE_AND_M("3", "4", "5", "0", "1", "2", "9", "10") \
+                                        ROW("0", "4", "9", "4", "5", "0", "1", "2", "3")                     \
+                                            LANES_ASM_REDUCE_AND_M("9", "10", "11", "6", "7", "8", "4", "5") \
+                                                ROW("32", "4", "9", "10", "11", "6", "7", "8", "9")          \
+                                                    LANES_ASM_REDUCE_AND_M(                                  \
+                                                        "4", "5", "0", "1", "2", "3", "10",                  \
+                                                        "11") LANES_ASM_STORE("0", "5", "0", "1", "2", "3")  \
+                                                        LANES_ASM_REDUCE("10", "11", "6", "7", "8", "9")     \
+                                                            LANES_ASM_STORE("32", "11", "6", "7", "8", "9")
+
+#define LANES_ASM_COLUMN_OF(column, t0, t1, t2, t3, t4, t5) LANES_ASM_COLUMN(column, t5)
+#define LANES_ASM_ROW_ONE(h, limb, column, ...) \
+    LANES_ASM_COLUMN_OF(column, __VA_ARGS__)    \
+    LANES_ASM_PRODUCTS(h, "a", "b", limb, __VA_ARGS__)
+#define LANES_ASM_ROW_TWO(h, limb, column, ...)        \
+    LANES_ASM_COLUMN_OF(column, __VA_ARGS__)           \
+    LANES_ASM_PRODUCTS(h, "a", "b", limb, __VA_ARGS__) \
+    LANES_ASM_PRODUCTS(h, "c", "d", limb, __VA_ARGS__)
+
+#define LANES_ASM_CLOBBERS                                                                            \
+    "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
+        "xmm12", "xmm13", "xmm14", "xmm15", "memory"
+
+struct lanes_factor {
+    __m256d limb[5][2];
+};
+
+LANES_INLINE void lanes_to_doubles(struct lanes_factor *r, const lanes a[5])
 {
-    const int lows = column < 5 ? column + 1 : 9 - column;
-    const int highs = column < 6 ? column : 10 - column;
-    const uint64_t bits = (uint64_t)(lows * (products + 1) - (column < 5)) * LANES_LOW +
-                          (uint64_t)(highs * (products + 1)) * LANES_HIGH;
-    return lanes_half_word(0 - bits);
+    LANES_LIMBS(i, 0)
+    LANES_HALVES(h)
+    {
+        const __m256i bits = _mm256_or_si256(a[i].h[h], lanes_half_word(LANES_LOW));
+        r->limb[i][h] = _mm256_sub_pd(_mm256_castsi256_pd(bits), _mm256_set1_pd(0x1p52));
+    }
 }
 
-/* Adds the multiple of p that clears the lowest limb, and moves all down by one. */
-LANES_INLINE void lanes_reduce_row(__m256i t[6], const struct lanes_prime *prime)
-{
-    const __m256i mask = lanes_half_word(LANES_MASK);
-    const __m256d n0 = _mm256_set1_pd((double)prime->n0);
-    const __m256d lowest = lanes_double(_mm256_and_si256(t[0], mask));
-    const __m256d above = _mm256_fmadd_pd(lowest, n0, _mm256_set1_pd(0x1p104));
-    const __m256d rest = _mm256_sub_pd(_mm256_set1_pd(0x1p104 + 0x1p52), above);
-    const __m256d m = _mm256_sub_pd(_mm256_fmadd_pd(lowest, n0, rest), _mm256_set1_pd(0x1p52));
-    /* the low half of m p[0] makes t[0] a multiple of 2^52: the next one */
-    t[1] = _mm256_add_epi64(t[1], _mm256_srli_epi64(_mm256_add_epi64(t[0], mask), 52));
-    const __m256d high = _mm256_fmadd_pd(m, _mm256_set1_pd((double)prime->p[0]), _mm256_set1_pd(0x1p104));
-    t[1] = _mm256_add_epi64(t[1], _mm256_castpd_si256(high));
-    LANES_LIMBS(j, 1)
-    {
-        lanes_multiply_add(&t[j], &t[j + 1], m, _mm256_set1_pd((double)prime->p[j]));
-    }
-    LANES_LIMBS(j, 0)
-    {
-        t[j] = t[j + 1];
-    }
-}
-
+/* Compilers keep neither columns nor factors in registers here and spend as many instructions on moving them
+ * as on the sums, hence assembly. */
 LANES_INLINE void lanes_mul_sum(lanes r[5], const lanes *const a[], const lanes *const b[], int products,
                                 const struct lanes_prime *prime)
 {
-    __m256d factor[2][2][5];
-    __m256i t[2][6];
-    LANES_HALVES(h)
-    LANES_LIMBS(i, 0)
-    {
-        t[h][i] = lanes_column(i, products);
-        _Pragma("GCC unroll 2") for (int k = 0; k < products; k++)
-        {
-            factor[h][k][i] = lanes_double(a[k][i].h[h]);
-        }
-    }
-    LANES_LIMBS(i, 0)
-    LANES_HALVES(h)
-    {
-        t[h][5] = lanes_column(i + 5, products);
-        _Pragma("GCC unroll 2") for (int k = 0; k < products; k++)
-        {
-            const __m256d limb = lanes_double(b[k][i].h[h]);
-            LANES_LIMBS(j, 0)
-            {
-                lanes_multiply_add(&t[h][j], &t[h][j + 1], factor[h][k][j], limb);
-            }
-        }
-        lanes_reduce_row(t[h], prime);
-    }
-    LANES_HALVES(h)
-    {
-        _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)
-        {
-            t[h][i + 1] = _mm256_add_epi64(t[h][i + 1], _mm256_srli_epi64(t[h][i], 52));
-            r[i].h[h] = _mm256_and_si256(t[h][i], lanes_half_word(LANES_MASK));
-        }
-        r[4].h[h] = t[h][4];
+    struct lanes_factor first, second;
+    lanes_to_doubles(&first, a[0]);
+    if (products == 1) {
+        __asm__ volatile(LANES_ASM_ROWS(LANES_ASM_ROW_ONE)
+                         :
+                         : [r] "r"(r), [a] "r"(&first), [b] "r"(b[0]), [prime] "r"(&prime->doubles),
+                           [constants] "r"(&lanes_constants[0])
+                         : LANES_ASM_CLOBBERS);
+    } else {
+        lanes_to_doubles(&second, a[1]);
+        __asm__ volatile(LANES_ASM_ROWS(LANES_ASM_ROW_TWO)
+                         :
+                         : [r] "r"(r), [a] "r"(&first), [b] "r"(b[0]), [c] "r"(&second), [d] "r"(b[1]),
+                           [prime] "r"(&prime->doubles), [constants] "r"(&lanes_constants[1])
+                         : LANES_ASM_CLOBBERS);
     }
 }
 

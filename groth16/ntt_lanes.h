@@ -18,9 +18,8 @@ typedef struct {
 
 #define FR8_INLINE LANES_INLINE
 
-static const struct lanes_prime fr8_prime = {
-    .p = {0x1f593f0000001, 0x4879b9709143e, 0x181585d2833e8, 0xa029b85045b68, 0x30644e72e131},
-    .n0 = 0x1f593efffffff};
+static const struct lanes_prime fr8_prime = LANES_PRIME(0x1f593f0000001, 0x4879b9709143e, 0x181585d2833e8,
+                                                        0xa029b85045b68, 0x30644e72e131, 0x1f593efffffff);
 
 /* r = a + b */
 FR8_INLINE void add(fr8 *r, const fr8 *a, const fr8 *b)

@@ -3,6 +3,7 @@
 #include "conf/check.h"
 #include "groth16/binfile.h"
 #include "groth16/circuit.h"
+#include "groth16/points.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -374,7 +375,7 @@ struct point_section {
     size_t first_task;
 };
 
-enum { POINT_SECTIONS = 6, POINTS_TASK_BYTES = 1 << 18 };
+enum { POINT_SECTIONS = 6, POINTS_TASK_BYTES = 1 << 18, POINTS_BLOCK = 128 };
 
 struct point_check {
     const uint8_t *bytes; /* of the file */
@@ -388,6 +389,29 @@ static enum point_state check_point(const uint8_t *point, size_t item, enum zkey
     return item == ZKEY_G1_BYTES ? check_g1(point) : check_g2(point, mode);
 }
 
+/* Whether all points of a block are good, which is cheaper to know than which one isn't. FULL looks at each.
+ */
+static bool block_good(const uint8_t *points, size_t count, size_t item, enum zkey_points mode)
+{
+    return item == ZKEY_G1_BYTES ? points_g1_good(points, count)
+                                 : mode != ZKEY_POINTS_FULL && points_g2_good(points, count);
+}
+
+/* Notes the first bad point of a block and returns whether there is one. */
+static bool block_search(struct point_check *check, const uint8_t *points, size_t count, size_t item)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t offset = (uint64_t)(points + i * item - check->bytes);
+        if (check_point(points + i * item, item, check->mode) != POINT_GOOD) {
+            uint64_t lowest = atomic_load_explicit(&check->first_bad, memory_order_relaxed);
+            while (offset < lowest && !atomic_compare_exchange_weak(&check->first_bad, &lowest, offset)) {
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
 static void check_points_task(void *argument, size_t index, unsigned worker)
 {
     (void)worker;
@@ -399,16 +423,15 @@ static void check_points_task(void *argument, size_t index, unsigned worker)
     size_t per_task = POINTS_TASK_BYTES / section->item;
     size_t begin = (index - section->first_task) * per_task;
     size_t end = section->count - begin < per_task ? section->count : begin + per_task;
-    for (size_t i = begin; i < end; i++) {
-        const uint8_t *point = section->points + i * section->item;
-        uint64_t offset = (uint64_t)(point - check->bytes);
-        uint64_t lowest = atomic_load_explicit(&check->first_bad, memory_order_relaxed);
-        if (offset > lowest) {
+    for (size_t i = begin; i < end; i += POINTS_BLOCK) {
+        const uint8_t *points = section->points + i * section->item;
+        const size_t count = end - i < POINTS_BLOCK ? end - i : POINTS_BLOCK;
+        if ((uint64_t)(points - check->bytes) >
+            atomic_load_explicit(&check->first_bad, memory_order_relaxed)) {
             return; /* whatever is bad from here on comes later in the file */
         }
-        if (check_point(point, section->item, check->mode) != POINT_GOOD) {
-            while (offset < lowest && !atomic_compare_exchange_weak(&check->first_bad, &lowest, offset)) {
-            }
+        if (!block_good(points, count, section->item, check->mode) &&
+            block_search(check, points, count, section->item)) {
             return;
         }
     }
