@@ -113,7 +113,7 @@ static void load(struct bench *bench, const struct options *options)
 {
     struct error error = {0};
     start();
-    stop_if(zkey_open(&bench->key, options->key, &error), &error);
+    stop_if(zkey_load(&bench->key, options->key, &par_serial, &error), &error);
     stop(bench, PART_PARSE);
     stop_if(zkey_check_points(&bench->key, ZKEY_POINTS_CURVE, &par_serial, &error), &error);
     stop(bench, PART_CHECK_POINTS);

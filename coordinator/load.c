@@ -197,7 +197,7 @@ static enum error_code open_all(struct load *load, struct par *par)
                                               [CONFIG_CHECK_FULL] = ZKEY_POINTS_FULL};
     enum error_code code = take_identity(load);
     if (code == ERROR_NONE) {
-        code = zkey_open(&load->key, load->config->zkey, &load->error);
+        code = zkey_load(&load->key, load->config->zkey, par, &load->error);
         load->key_open = code == ERROR_NONE;
     }
     if (code == ERROR_NONE && load->look_code == ERROR_NONE &&

@@ -284,48 +284,114 @@ enum error_code zkey_parse(struct zkey *key, const uint8_t *bytes, size_t size, 
     return code ? code : parse_coefficients(key, &file, error);
 }
 
-static enum error_code map_file(int descriptor, void **mapping, size_t *size, const char *path,
-                                struct error *error)
+/* A descriptor of the plain file at path, not negative, and its size; or *error says why not. */
+static int open_file(size_t *size, const char *path, struct error *error)
 {
     struct stat status;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not make us wait */
+    if (descriptor < 0) {
+        error_set_errno(error, errno, "%s: cannot open the proving key", path);
+        return -1;
+    }
     if (fstat(descriptor, &status) != 0) {
-        return error_set_errno(error, errno, "%s: cannot read the file's size", path);
+        error_set_errno(error, errno, "%s: cannot read the file's size", path);
+    } else if (!S_ISREG(status.st_mode)) {
+        error_set(error, ERROR_INPUT, "%s: this is not a plain file", path);
+    } else {
+        *size = (size_t)status.st_size;
+        return descriptor;
     }
-    if (!S_ISREG(status.st_mode)) {
-        return error_set(error, ERROR_INPUT, "%s: this is not a plain file", path);
-    }
-    *size = (size_t)status.st_size;
-    if (*size == 0) {
-        return ERROR_NONE;
-    }
-    void *address = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (address == MAP_FAILED) {
-        return error_set_errno(error, errno, "%s: cannot map %zu bytes", path, *size);
-    }
-    *mapping = address;
-    return ERROR_NONE;
+    close(descriptor);
+    return -1;
 }
 
-enum error_code zkey_open(struct zkey *key, const char *path, struct error *error)
+/* Parses what was mapped, and unmaps it if it is no key. */
+static enum error_code parse_mapping(struct zkey *key, void *mapping, size_t size, const char *path,
+                                     struct error *error)
 {
-    *key = (struct zkey){.name = path};
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not make us wait */
-    if (descriptor < 0) {
-        return error_set_errno(error, errno, "%s: cannot open the proving key", path);
-    }
-    void *mapping = NULL;
-    size_t size = 0;
-    enum error_code code = map_file(descriptor, &mapping, &size, path, error);
-    close(descriptor);
-    if (code) {
-        return code;
-    }
-    code = zkey_parse(key, mapping, size, path, error);
+    const enum error_code code = zkey_parse(key, mapping, size, path, error);
     key->mapping = mapping;
     if (code) {
         zkey_close(key);
     }
     return code;
+}
+
+enum error_code zkey_open(struct zkey *key, const char *path, struct error *error)
+{
+    size_t size = 0;
+    void *mapping = NULL;
+    *key = (struct zkey){.name = path};
+    const int descriptor = open_file(&size, path, error);
+    if (descriptor < 0) {
+        return error->code;
+    }
+    if (size > 0) {
+        mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    }
+    if (mapping == MAP_FAILED) {
+        error_set_errno(error, errno, "%s: cannot map %zu bytes", path, size);
+        close(descriptor);
+        return error->code;
+    }
+    close(descriptor);
+    return parse_mapping(key, mapping, size, path, error);
+}
+
+enum { READ_TASK_BYTES = 1 << 20 };
+
+struct reading {
+    int descriptor;
+    uint8_t *bytes;
+    size_t size;
+    _Atomic int failure; /* an errno; EIO where the file has become shorter */
+};
+
+static void read_task(void *argument, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct reading *reading = argument;
+    size_t at = index * READ_TASK_BYTES;
+    const size_t end = reading->size - at < READ_TASK_BYTES ? reading->size : at + READ_TASK_BYTES;
+    while (at < end) {
+        const ssize_t got = pread(reading->descriptor, reading->bytes + at, end - at, (off_t)at);
+        if (got <= 0 && !(got < 0 && errno == EINTR)) {
+            reading->failure = got < 0 ? errno : EIO;
+            return;
+        }
+        at += got > 0 ? (size_t)got : 0;
+    }
+}
+
+enum error_code zkey_load(struct zkey *key, const char *path, struct par *par, struct error *error)
+{
+    struct reading reading = {0};
+    void *memory = NULL;
+    *key = (struct zkey){.name = path};
+    reading.descriptor = open_file(&reading.size, path, error);
+    if (reading.descriptor < 0) {
+        return error->code;
+    }
+    if (reading.size > 0) {
+        memory = mmap(NULL, reading.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    if (memory == MAP_FAILED) {
+        error_set_errno(error, errno, "%s: no memory for the %zu bytes of the proving key", path,
+                        reading.size);
+        close(reading.descriptor);
+        return error->code;
+    }
+    (void)madvise(memory, reading.size, MADV_HUGEPAGE);
+    reading.bytes = memory;
+    par_run(par, (reading.size + READ_TASK_BYTES - 1) / READ_TASK_BYTES, read_task, &reading);
+    close(reading.descriptor);
+    if (reading.failure != 0) {
+        error_set_errno(error, reading.failure, "%s: cannot read the %zu bytes of the proving key", path,
+                        reading.size);
+        munmap(memory, reading.size);
+        return error->code;
+    }
+    return parse_mapping(key, memory, reading.size, path, error);
 }
 
 void zkey_close(struct zkey *key)

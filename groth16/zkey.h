@@ -7,9 +7,11 @@
  * is matrix:32 row:32 wire:32 value:256 with the value multiplied by R twice. H points are in the Lagrange
  * basis of the odd coset. Source: files of snarkjs 0.7 and its reader.
  *
- * Ownership: zkey_open maps the file and zkey_close unmaps it; zkey_parse views bytes of the caller's. In
- * both cases the name must outlive the struct. After that the struct is plain data which any number of
- * threads may read. The file must not shrink while it is mapped.
+ * Ownership: zkey_open maps the file, zkey_load reads it into memory of its own (huge pages where there are
+ * any, since an MSM goes through the points in random order: a tenth of a proof's time at 2^20), and
+ * zkey_close unmaps either; zkey_parse views bytes of the caller's. The name must outlive the struct. After
+ * that the struct is plain data which any number of threads may read. A file that zkey_open has mapped must
+ * not shrink before zkey_close.
  *
  * Errors are ERROR_INPUT for what the file holds and ERROR_SYSTEM for what the system refused. Parsing checks
  * every count and index and each coefficient's value, O(coefficients); the points are checked by
@@ -58,7 +60,12 @@ struct zkey_coefficient {
 
 enum zkey_points { ZKEY_POINTS_OFF, ZKEY_POINTS_CURVE, ZKEY_POINTS_FULL };
 
+/* A look at a key, which reads no more of the file than what it looks at. */
 enum error_code ERROR_MUST_USE zkey_open(struct zkey *key, const char *path, struct error *error);
+
+/* For proving: reads the whole file, so that nothing that befalls it later befalls the proofs. */
+enum error_code ERROR_MUST_USE zkey_load(struct zkey *key, const char *path, struct par *par,
+                                         struct error *error);
 void zkey_close(struct zkey *key);
 
 /* As zkey_open for a key that already is in memory. */

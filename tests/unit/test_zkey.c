@@ -69,32 +69,55 @@ static void opens_and_closes_a_file(void **state)
     assert_int_equal(zkey_check_points(&key, ZKEY_POINTS_FULL, &fixture_threads, &error), ERROR_NONE);
     zkey_close(&key);
     assert_null(key.a);
+    assert_int_equal(zkey_load(&key, path, &fixture_threads, &error), ERROR_NONE);
+    struct fixture_file small = fixture_read("circuit-small/circuit.zkey");
+    assert_int_equal(key.wires, 535);
+    assert_int_equal(key.size, small.size);
+    assert_memory_equal(key.bytes, small.bytes, small.size);
+    assert_int_equal(zkey_check_points(&key, ZKEY_POINTS_FULL, &par_serial, &error), ERROR_NONE);
+    zkey_close(&key);
+    assert_null(key.a);
+    free(small.bytes);
 }
 
-static void what_cannot_be_opened(void **state)
+static enum error_code load_serial(struct zkey *key, const char *path, struct error *error)
 {
-    (void)state;
+    return zkey_load(key, path, &par_serial, error);
+}
+
+static void cannot_be_opened(enum error_code (*open_key)(struct zkey *, const char *, struct error *))
+{
     struct zkey key;
     struct error error;
-    assert_int_equal(zkey_open(&key, "/nonexistent/k.zkey", &error), ERROR_INPUT);
+    assert_int_equal(open_key(&key, "/nonexistent/k.zkey", &error), ERROR_INPUT);
     assert_string_equal(error.text,
                         "/nonexistent/k.zkey: cannot open the proving key: No such file or directory");
-    assert_int_equal(zkey_open(&key, UZK_TEST_DATA, &error), ERROR_INPUT);
+    assert_int_equal(open_key(&key, UZK_TEST_DATA, &error), ERROR_INPUT);
     assert_string_equal(error.text, UZK_TEST_DATA ": this is not a plain file");
 
     char folder[] = "/tmp/uzk-test-zkey-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/k.zkey", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(zkey_open(&key, path, &error), ERROR_INPUT); /* and without waiting for a writer */
+    assert_int_equal(open_key(&key, path, &error), ERROR_INPUT); /* and without waiting for a writer */
     assert_int_equal(unlink(path), 0);
     int descriptor = open(path, O_CREAT | O_WRONLY, 0600);
     assert_true(descriptor >= 0);
-    assert_int_equal(close(descriptor), 0);
-    assert_int_equal(zkey_open(&key, path, &error), ERROR_INPUT);
+    assert_int_equal(open_key(&key, path, &error), ERROR_INPUT);
     assert_non_null(strstr(error.text, "k.zkey: this is not a proving key (.zkey): the file is empty"));
+    assert_int_equal(write(descriptor, "zkey", 4), 4);
+    assert_int_equal(close(descriptor), 0);
+    assert_int_equal(open_key(&key, path, &error), ERROR_INPUT);
+    assert_null(key.mapping);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
+}
+
+static void what_cannot_be_opened(void **state)
+{
+    (void)state;
+    cannot_be_opened(zkey_open);
+    cannot_be_opened(load_serial);
 }
 
 /* Appends section `type` with the content it has in the fixture. */
