@@ -395,12 +395,15 @@ static void submit(struct journal_file *journal, struct loop *loop)
         journal->pending = 1;
         return;
     }
-    loop_reserve(loop, 2);
-    loop_write(loop, token(journal, SUB_WRITE), journal->file, journal->batch + journal->batch_written,
-               (unsigned)(journal->batch_bytes - journal->batch_written),
-               journal->size + journal->batch_written, LOOP_LINK);
+    journal->pending = 1;
+    if (journal->batch_written < journal->batch_bytes) { /* else only the sync was interrupted */
+        loop_reserve(loop, 2);
+        loop_write(loop, token(journal, SUB_WRITE), journal->file, journal->batch + journal->batch_written,
+                   (unsigned)(journal->batch_bytes - journal->batch_written),
+                   journal->size + journal->batch_written, LOOP_LINK);
+        journal->pending = 2;
+    }
     loop_fsync(loop, token(journal, SUB_SYNC), journal->file, true);
-    journal->pending = 2;
 }
 
 static void start_batch(struct journal_file *journal, struct loop *loop)

@@ -213,7 +213,9 @@ static int carry_out(const struct sim_operation *operation)
     case IORING_OP_WRITE:
         return do_write(operation);
     case IORING_OP_FSYNC:
-        sim_disk_sync(node_file(sqe->fd)->node);
+        if (!operation->early) {
+            sim_disk_sync(node_file(sqe->fd)->node);
+        }
         return 0;
     case IORING_OP_RENAMEAT:
         return do_rename(operation);
@@ -283,8 +285,13 @@ static void begin(int index)
 {
     struct sim_operation *operation = &ring_state.operations[index];
     uint64_t wait_ns = sim_between(500, 60000);
+    operation->early = false;
     if (operation->sqe.opcode == IORING_OP_FSYNC) {
         wait_ns = sim_between(10000, 4000000);
+        operation->early = sim_random_chance(&sim_system.random, 500);
+        if (operation->early) { /* what changes while it runs is not part of it; else it is done at its end */
+            sim_disk_sync(node_file(operation->sqe.fd)->node);
+        }
     }
     wait_ns = sim_happens(SIM_FAULT_SLOW) ? wait_ns * 1000 : wait_ns;
     if (operation->sqe.opcode == IORING_OP_READ && sim_file_at(operation->sqe.fd) != NULL &&

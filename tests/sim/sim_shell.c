@@ -24,6 +24,7 @@
 #include "tests/sim/sim_prover.h"
 #include "tests/sim/sim_random.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -921,6 +922,10 @@ static void fail_once(bool heap, const char *name, uint64_t nth, int code)
     }
     if (world.code != ERROR_NONE && cli_exit_code(world.code) != CLI_EXIT_SYSTEM) {
         sim_failed("exit code %d: %s", cli_exit_code(world.code), world.error.text);
+    }
+    bool interrupted = strncmp(name, "ring ", 5) == 0 && (code == EINTR || code == EAGAIN);
+    if (interrupted && (world.code != ERROR_NONE || world.result.status.failed > 0)) {
+        sim_failed("what was only interrupted counts as failed");
     }
     settings = (struct sim_settings){.seed = 2};
     world.calm = true;

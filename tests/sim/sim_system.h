@@ -71,6 +71,7 @@ struct sim_event {
 struct sim_operation {
     bool used, linked, waits; /* linked: begins after another; waits: for a pipe */
     bool polling;             /* an event for it is under way */
+    bool early;               /* a sync whose effect is that of its beginning */
     uint32_t generation;
     int next; /* that begins after it; -1 */
     struct io_uring_sqe sqe;
