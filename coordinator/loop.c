@@ -122,11 +122,36 @@ static void stash_completions(struct loop *loop)
     }
 }
 
+/* A kernel short of memory takes a part of what is submitted, and a chain ends there: its second operation
+ * must not start by itself, beside the first. It is completed here as canceled, and one of ours takes its
+ * place. */
+static void mend_chain(struct loop *loop)
+{
+    struct io_uring_sq *queued = &loop->ring.sq;
+    struct io_uring_sqe *last = &queued->sqes[(*queued->khead - 1) & queued->ring_mask];
+    struct io_uring_sqe *next = &queued->sqes[*queued->khead & queued->ring_mask];
+    if (io_uring_sq_ready(&loop->ring) == 0 || !(last->flags & IOSQE_IO_LINK)) {
+        return;
+    }
+    CHECK(!(next->flags & IOSQE_IO_LINK)); /* chains are pairs */
+    if (loop->stash_count == loop->stash_capacity) {
+        loop->failed = -EOVERFLOW;
+        return;
+    }
+    unsigned place = (loop->stash_first + loop->stash_count++) % loop->stash_capacity;
+    loop->stash[place] = (struct loop_completion){.token = unpack(next->user_data), .result = -ECANCELED};
+    struct loop_token mine = {LOOP_INTERNAL, CANCEL_SLOT, 0};
+    io_uring_prep_nop(next);
+    io_uring_sqe_set_data64(next, pack(mine));
+    last->flags &= (__u8)~IOSQE_IO_LINK;
+}
+
 /* Hands queued operations to the kernel without waiting. */
 static void submit(struct loop *loop)
 {
     for (unsigned tries = 0; io_uring_sq_ready(&loop->ring) != 0 && loop->failed == 0; ++tries) {
         int result = io_uring_submit(&loop->ring);
+        mend_chain(loop);
         if (result >= 0 || result == -EINTR) {
             continue;
         }
@@ -210,6 +235,7 @@ enum error_code loop_wait(struct loop *loop, uint64_t wake_ns, struct error *err
         bool idle = loop->stash_count == 0;
         int result =
             idle ? io_uring_submit_and_wait(&loop->ring, 1) : io_uring_submit_and_get_events(&loop->ring);
+        mend_chain(loop);
         if (result == -EBUSY || result == -EAGAIN) { /* the kernel wants its completions taken first */
             submit(loop);
         } else if (result < 0 && result != -EINTR) {

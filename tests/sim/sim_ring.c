@@ -488,7 +488,7 @@ static int submit(struct io_uring *ring)
     unsigned taken = 0;
     unsigned limit = ready > 1 && sim_happens(SIM_FAULT_BUSY) ? (unsigned)sim_between(1, ready) : ready;
     int before = -1;
-    while (taken < ready && (taken < limit || before >= 0)) { /* a chain is taken whole */
+    while (taken < limit) { /* a chain, too: what is left of it is no part of it any more */
         const struct io_uring_sqe *sqe = &ring_state.submissions[ring_state.submit_head & ring->sq.ring_mask];
         int index = take(sqe, before);
         before = sqe->flags & IOSQE_IO_LINK ? index : -1;
@@ -524,6 +524,7 @@ int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring, s
     CHECK(submissions <= RING_SUBMISSIONS && completions <= RING_COMPLETIONS);
     sim_ring_reset();
     memset(ring, 0, sizeof *ring);
+    memset(ring_state.submissions, 0, sizeof ring_state.submissions);
     ring->sq.khead = &ring_state.submit_head;
     ring->sq.ktail = &ring_state.submit_tail;
     ring->sq.kflags = &ring_state.flags;
