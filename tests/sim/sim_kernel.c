@@ -408,6 +408,18 @@ struct sim_file *sim_file_at(int file)
     return &sim_system.files[file - SIM_FILE_FIRST];
 }
 
+int sim_file_folder(int number)
+{
+    if (number == AT_FDCWD) {
+        return SIM_DISK_ROOT;
+    }
+    const struct sim_file *file = sim_file_at(number);
+    if (file == NULL || file->kind != SIM_FILE_NODE) {
+        sim_failed("descriptor %d is used as a folder and is none", number);
+    }
+    return file->node;
+}
+
 int sim_file_close(int number)
 {
     struct sim_file *file = sim_file_at(number);

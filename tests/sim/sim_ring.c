@@ -106,18 +106,6 @@ static void end(int index, int result)
 
 /* ---- operations ---- */
 
-static int disk_folder(int folder)
-{
-    if (folder == AT_FDCWD) {
-        return SIM_DISK_ROOT;
-    }
-    const struct sim_file *file = sim_file_at(folder);
-    if (file == NULL || file->kind != SIM_FILE_NODE) {
-        sim_failed("descriptor %d is used as a folder and is none", folder);
-    }
-    return file->node;
-}
-
 static int64_t wall_ns(void)
 {
     return (int64_t)sim_system.now_ns + sim_system.wall_ns;
@@ -139,8 +127,8 @@ static unsigned part(unsigned size)
 
 static int do_open(const struct sim_operation *operation)
 {
-    int node = sim_disk_open(disk_folder(operation->sqe.fd), operation->path, (int)operation->sqe.open_flags,
-                             wall_ns());
+    int node = sim_disk_open(sim_file_folder(operation->sqe.fd), operation->path,
+                             (int)operation->sqe.open_flags, wall_ns());
     return node < 0 ? node : sim_file_open(SIM_FILE_NODE, node);
 }
 
@@ -172,7 +160,7 @@ static int do_write(const struct sim_operation *operation)
 
 static int do_rename(const struct sim_operation *operation)
 {
-    int folder = disk_folder(operation->sqe.fd);
+    int folder = sim_file_folder(operation->sqe.fd);
     int result = sim_disk_rename(folder, operation->path, operation->path2);
     if (result == 0 && sim_system.settings.watch.renamed != NULL) {
         sim_system.settings.watch.renamed(folder, operation->path2, sim_disk_find(folder, operation->path2));
@@ -184,7 +172,7 @@ static int do_statx(const struct sim_operation *operation)
 {
     struct statx *result = (struct statx *)(uintptr_t)operation->sqe.off;
     struct stat status;
-    int node = sim_disk_find(disk_folder(operation->sqe.fd), operation->path);
+    int node = sim_disk_find(sim_file_folder(operation->sqe.fd), operation->path);
     if (node < 0) {
         return node;
     }
@@ -220,7 +208,7 @@ static int carry_out(const struct sim_operation *operation)
     case IORING_OP_RENAMEAT:
         return do_rename(operation);
     case IORING_OP_UNLINKAT:
-        return sim_disk_unlink(disk_folder(sqe->fd), operation->path);
+        return sim_disk_unlink(sim_file_folder(sqe->fd), operation->path);
     case IORING_OP_STATX:
         return do_statx(operation);
     default:

@@ -140,6 +140,7 @@ bool sim_advance(bool due_only);                      /* the next event happens;
 void sim_interleave(void);                            /* what is due may happen now */
 int sim_file_open(enum sim_file_kind kind, int node); /* a descriptor; -EMFILE */
 struct sim_file *sim_file_at(int file);               /* NULL: none */
+int sim_file_folder(int file);                        /* its node on the disk; AT_FDCWD: the root's */
 int sim_file_close(int file);
 bool sim_file_readable(int file);
 void sim_file_wake(int file); /* it may have become readable */

@@ -47,18 +47,6 @@ static int64_t wall_ns(void)
     return (int64_t)sim_system.now_ns + sim_system.wall_ns;
 }
 
-static int folder_of(int folder)
-{
-    if (folder == AT_FDCWD) {
-        return SIM_DISK_ROOT;
-    }
-    const struct sim_file *file = sim_file_at(folder);
-    if (file == NULL || file->kind != SIM_FILE_NODE) {
-        sim_failed("descriptor %d is used as a folder and is none", folder);
-    }
-    return file->node;
-}
-
 static struct sim_file *file_of(int number)
 {
     struct sim_file *file = sim_file_at(number);
@@ -250,7 +238,7 @@ void __wrap__exit(int code)
 int __wrap_openat(int folder, const char *path, int flags, ...)
 {
     FAIL_IF("openat");
-    int node = sim_disk_open(folder_of(folder), path, flags, wall_ns());
+    int node = sim_disk_open(sim_file_folder(folder), path, flags, wall_ns());
     return result_of(node < 0 ? node : sim_file_open(SIM_FILE_NODE, node));
 }
 
@@ -315,13 +303,13 @@ int __wrap_mkdirat(int folder, const char *path, mode_t mode)
 {
     (void)mode;
     FAIL_IF("mkdirat");
-    return result_of(sim_disk_mkdir(folder_of(folder), path));
+    return result_of(sim_disk_mkdir(sim_file_folder(folder), path));
 }
 
 int __wrap_unlinkat(int folder, const char *name, int flags)
 {
     FAIL_IF("unlinkat");
-    int node = sim_disk_find(folder_of(folder), name);
+    int node = sim_disk_find(sim_file_folder(folder), name);
     if (node > 0 && !(flags & AT_REMOVEDIR)) {
         struct stat status;
         sim_disk_stat(node, &status);
@@ -329,16 +317,17 @@ int __wrap_unlinkat(int folder, const char *name, int flags)
             return result_of(-EISDIR);
         }
     }
-    return result_of(sim_disk_unlink(folder_of(folder), name));
+    return result_of(sim_disk_unlink(sim_file_folder(folder), name));
 }
 
 int __wrap_renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
     CHECK(from_folder == to_folder);
     FAIL_IF("renameat");
-    int result = sim_disk_rename(folder_of(from_folder), from, to);
+    int result = sim_disk_rename(sim_file_folder(from_folder), from, to);
     if (result == 0 && sim_system.settings.watch.renamed != NULL) {
-        sim_system.settings.watch.renamed(folder_of(to_folder), to, sim_disk_find(folder_of(to_folder), to));
+        sim_system.settings.watch.renamed(sim_file_folder(to_folder), to,
+                                          sim_disk_find(sim_file_folder(to_folder), to));
     }
     return result_of(result);
 }
@@ -485,7 +474,7 @@ DIR *__wrap_fdopendir(int file)
     sim_block_add(folder, sizeof *folder, SIM_BLOCK_HEAP); /* who leaves at once may, even from the loop */
     *folder = (struct sim_folder){.file = file};
     strcpy(folder->names[folder->count++], ".");
-    while (folder->count < 256 && sim_disk_entry(folder_of(file), folder->count - 1, &name) != 0) {
+    while (folder->count < 256 && sim_disk_entry(sim_file_folder(file), folder->count - 1, &name) != 0) {
         strcpy(folder->names[folder->count++], name);
     }
     return (DIR *)(void *)folder;
