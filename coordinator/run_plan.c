@@ -60,7 +60,7 @@ static enum error_code check_device(const struct run_plan *plan, const struct co
     return ERROR_NONE;
 }
 
-/* Those that are named; else all GPUs, else the CPU. Beside GPUs there is always the CPU. */
+/* Those that are named; else all GPUs that can be used, else the CPU. Beside GPUs there is always the CPU. */
 static enum error_code plan_devices(struct run_plan *plan, const struct config *config,
                                     const struct run_plan_machine *machine, struct error *error)
 {
@@ -77,6 +77,9 @@ static enum error_code plan_devices(struct run_plan *plan, const struct config *
         add_device(plan, config, (struct run_plan_device){.kind = device->kind, .index = device->index});
     }
     for (unsigned i = 0; config->devices_count == 0 && i < machine->gpus && i < RUN_DEVICES_MAX - 1; ++i) {
+        if ((machine->gpus_refused >> i & 1) != 0) {
+            continue;
+        }
         gpus = true;
         add_device(plan, config, (struct run_plan_device){.kind = CONFIG_DEVICE_CUDA, .index = i});
     }

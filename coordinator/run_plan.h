@@ -21,6 +21,7 @@ struct run_plan_machine {
     uint64_t memory_bytes; /* available */
     unsigned gpus;
     const char *gpus_missing; /* why there are none; a clause */
+    uint32_t gpus_refused;    /* bit i: cuda:i is there and cannot be used, so auto leaves it out */
 };
 
 struct run_plan_device {

@@ -81,6 +81,22 @@ static bool wants_gpus(const struct config *config)
     return wants;
 }
 
+/* With `auto` a GPU that somebody else has for himself, or that is broken, is told of and left out; one that
+ * is named in the configuration must open. */
+static uint32_t refused_gpus(const struct run *run, unsigned gpus)
+{
+    uint32_t refused = 0;
+    for (unsigned i = 0; run->config->devices_count == 0 && i < gpus && i < RUN_DEVICES_MAX; ++i) {
+        struct device_cuda_info info;
+        struct error why;
+        if (device_cuda_info(&info, i, &why) != ERROR_NONE) {
+            refused |= UINT32_C(1) << i;
+            run_report_note(run, "%s; the run goes on without it", why.text);
+        }
+    }
+    return refused;
+}
+
 static enum error_code look_at_circuits(struct run *run, struct error *error)
 {
     const struct config *config = run->config;
@@ -106,6 +122,7 @@ static enum error_code look_at_circuits(struct run *run, struct error *error)
     if (wants_gpus(config)) {
         machine.gpus = device_cuda_count(&missing);
         machine.gpus_missing = missing.text;
+        machine.gpus_refused = refused_gpus(run, machine.gpus);
     }
     enum error_code code = run_plan_make(&run->plan, config, run->loads, &machine, error);
     if (code == ERROR_NONE && choose_tables(run)) { /* circuits have grown */

@@ -30,6 +30,16 @@ conf "auto"
 run_and_judge "devices=2,seed=3"
 said "cuda:1"
 
+# A device that cannot be opened is left out, and named.
+run_and_judge "devices=2,refused=1,seed=3"
+said "cuda:0: opening the device: cudaErrorDevicesUnavailable"
+said "the run goes on without it"
+run_and_judge "devices=2,refused=3,seed=3"
+said "cuda:1: opening the device: cudaErrorDevicesUnavailable"
+conf "cuda:1"
+expect 1 env UZK_STANDIN=devices=2,refused=2 "$UZK" run batch.conf
+said "cuda:1: opening the device: cudaErrorDevicesUnavailable"
+
 # Works that fail are tried again, on the other lane or the other device.
 conf "cuda:0"
 for fault in launch=5 call=40 call=75 lose=4 lose=9 double=3; do

@@ -105,6 +105,8 @@ void set_one(gpu_runtime_settings &settings, const std::string &name, uint64_t v
         settings.memory_bytes = value;
     } else if (name == "seed") {
         settings.seed = value;
+    } else if (name == "refused") {
+        settings.refused = static_cast<uint32_t>(value);
     } else if (name == "delay_us") {
         settings.delay_us = static_cast<unsigned>(value);
     } else {
@@ -467,6 +469,9 @@ cudaError_t cudaSetDevice(int device)
     auto lock = locked();
     if (!usable_device(device)) {
         return failed(state().settings.devices > 0 ? cudaErrorInvalidDevice : cudaErrorNoDevice);
+    }
+    if ((state().settings.refused >> device & 1) != 0) {
+        return failed(cudaErrorDevicesUnavailable);
     }
     current_device = device;
     return failed(health(device));

@@ -37,6 +37,7 @@ enum gpu_runtime_fault {
 struct gpu_runtime_settings {
     int devices;                      /* "devices"; 0: as without a driver's device */
     uint64_t memory_bytes;            /* "memory", of each device */
+    uint32_t refused;                 /* "refused": bit i: cuda:i is there and cannot be opened */
     uint64_t seed;                    /* "seed" */
     unsigned delay_us;                /* "delay_us": each operation waits up to so long before it begins */
     uint64_t nth[GPU_RUNTIME_FAULTS]; /* 0: never */

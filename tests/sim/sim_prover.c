@@ -171,6 +171,13 @@ enum error_code __wrap_device_cuda_open(struct device_cuda *cuda, const struct d
     return open_prover(&cuda->device, DEVICE_CUDA, settings->lanes, settings->index, error);
 }
 
+enum error_code __wrap_device_cuda_info(struct device_cuda_info *info, unsigned index, struct error *error)
+{
+    memset(info, 0, sizeof *info);
+    bool refused = index == 0 && timing_of_all.seed % 5 == 0;
+    return refused ? error_set(error, ERROR_DEVICE, "cuda:%u: refused in this world", index) : ERROR_NONE;
+}
+
 unsigned __wrap_device_cuda_count(struct error *why)
 {
     if (gpus_count == 0) {

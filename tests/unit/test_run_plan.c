@@ -144,6 +144,16 @@ static void beside_gpus_there_is_the_cpu(void **state)
     }
     assert_int_equal(plan.devices[2].kind, CONFIG_DEVICE_CPU);
     assert_true(plan.devices[2].fallback && !plan.cpu_ordinary && !plan.simulated_only);
+    struct run_plan_machine refusing = machine;
+    refusing.gpus_refused = 1;
+    assert_int_equal(run_plan_make(&plan, &config, loads, &refusing, &error), ERROR_NONE);
+    assert_int_equal(plan.devices_count, 2);
+    assert_true(plan.devices[0].kind == CONFIG_DEVICE_CUDA && plan.devices[0].index == 1 &&
+                plan.devices[1].fallback);
+    refusing.gpus_refused = 3; /* all: as without any */
+    assert_int_equal(run_plan_make(&plan, &config, loads, &refusing, &error), ERROR_NONE);
+    assert_int_equal(plan.devices_count, 1);
+    assert_true(plan.devices[0].kind == CONFIG_DEVICE_CPU && !plan.devices[0].fallback && plan.cpu_ordinary);
     config.devices = named;
     config.devices_count = 1;
     assert_int_equal(run_plan_make(&plan, &config, loads, &machine, &error), ERROR_NONE);
