@@ -185,7 +185,8 @@ static char *concatenate(const char *a, const char *b)
 }
 
 /* The length of path[0, length) without its last folder and the slash behind it; length itself where that
- * can't be said, as behind a symbolic link, whose ".." is elsewhere. */
+ * can't be said, as behind a symbolic link, whose ".." is elsewhere. A folder that isn't there yet is no
+ * link. */
 static size_t length_of_parent(char *path, size_t length)
 {
     size_t start = length - 1; /* of the last folder; path[length - 1] is a slash */
@@ -197,7 +198,8 @@ static size_t length_of_parent(char *path, size_t length)
     }
     struct stat status;
     path[length - 1] = '\0';
-    bool is_folder = start < length - 1 && lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    bool is_folder =
+        start < length - 1 && (lstat(path, &status) == 0 ? S_ISDIR(status.st_mode) : errno == ENOENT);
     path[length - 1] = '/';
     return is_folder ? start : length;
 }
@@ -261,6 +263,40 @@ static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The length of the beginning of a path that is there, cut behind a whole name; 0: it begins in the working
+ * folder and none of it is. *status is that of what is there. */
+static size_t existing_length(struct stat *status, const char *path)
+{
+    char *beginning = duplicate(path);
+    size_t length = strlen(path);
+    while (length > 0 && stat(beginning, status) != 0) {
+        do {
+            length--;
+        } while (length > 0 && path[length] != '/');
+        length = length == 0 && path[0] == '/' ? 1 : length;
+        beginning[length] = '\0';
+    }
+    free(beginning);
+    if (length == 0 && stat(".", status) != 0) {
+        *status = (struct stat){0}; /* the working folder has been removed */
+    }
+    return length;
+}
+
+/* A text that is the same however the way to a folder is written: which the last folder on it is that is
+ * there, and the names from there on. */
+static char *folder_identity(const char *path)
+{
+    struct stat status;
+    const char *rest = path + existing_length(&status, path);
+    rest += strspn(rest, "/");
+    const size_t bytes = strlen(rest) + 64;
+    char *identity = allocate(bytes, 1);
+    snprintf(identity, bytes, "%llx:%llx/%s", (unsigned long long)status.st_dev,
+             (unsigned long long)status.st_ino, rest);
+    return identity;
 }
 
 /* include("file"): parsed after the current file, so that libConfuse's own stack of files isn't needed. */
@@ -835,17 +871,34 @@ static void read_job_circuit(struct config_job *job, const struct config *config
     report(&place, "circuit = \"%s\": there is no such circuit section%s", name, semicolon_hint(name));
 }
 
+/* Folders that are missing are made, in the place of nothing else. */
+static void check_output(const char *path, const struct place *place)
+{
+    struct stat status;
+    size_t length = existing_length(&status, path);
+    if (!S_ISDIR(status.st_mode)) {
+        report(place, "output: %.*s: exists and is not a folder", (int)length, path);
+        return;
+    }
+    char *next = duplicate(path);
+    size_t slashes = strspn(next + length, "/");
+    next[length + slashes + strcspn(next + length + slashes, "/")] = '\0';
+    if (strlen(next) > length && lstat(next, &status) == 0 && S_ISLNK(status.st_mode)) {
+        report(place, "output: %s: a symbolic link to nothing", next);
+    }
+    free(next);
+}
+
 static void read_job_output(struct config_job *job, cfg_t *section)
 {
     const cfg_opt_t *opt = option(section, "output");
     job->output = read_path(section, "output");
     struct place place = option_place(opt);
-    struct stat status;
     if (option_count(opt) == 0) {
         place = section_place(section);
         report(&place, "job %s ends here without an output folder", job->name);
-    } else if (job->output != NULL && stat(job->output, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        report(&place, "output: %s: exists and is not a folder", job->output);
+    } else if (job->output != NULL) {
+        check_output(job->output, &place);
     }
 }
 
@@ -871,6 +924,7 @@ static void read_job(struct config_job *job, const struct config *config, cfg_t 
 /* ---- Outputs that would overwrite each other ---- */
 
 struct target {
+    const char *folder; /* its identity */
     const struct config_job *job;
     const struct config_input *input;
 };
@@ -878,7 +932,7 @@ struct target {
 static int compare_targets(const void *a, const void *b)
 {
     const struct target *x = a, *y = b;
-    int order = strcmp(x->job->output, y->job->output);
+    int order = strcmp(x->folder, y->folder);
     order = order != 0 ? order : strcmp(x->input->stem, y->input->stem);
     order = order != 0 ? order : (x->job > y->job) - (x->job < y->job);
     return order != 0 ? order : (x->input > y->input) - (x->input < y->input);
@@ -900,13 +954,13 @@ static void check_input_is_no_output(const struct target *targets, size_t count,
         if (slash != NULL) {
             folder[slash == path ? 1 : slash - path] = '\0';
         }
-        struct config_job job = {.output = folder};
-        struct config_input input = {.stem = duplicate(slash == NULL ? path : slash + 1)};
-        input.stem[strlen(input.stem) - tail] = '\0';
+        char *identity = folder_identity(folder);
+        char *stem = duplicate(slash == NULL ? path : slash + 1);
+        stem[strlen(stem) - tail] = '\0';
         for (size_t low = 0, high = count; low < high;) {
             size_t middle = low + (high - low) / 2;
-            int order = strcmp(folder, targets[middle].job->output);
-            order = order != 0 ? order : strcmp(input.stem, targets[middle].input->stem);
+            int order = strcmp(identity, targets[middle].folder);
+            order = order != 0 ? order : strcmp(stem, targets[middle].input->stem);
             if (order == 0) {
                 report(place,
                        "%s is what job %s writes for %s; choose another output folder or a narrower pattern",
@@ -916,23 +970,36 @@ static void check_input_is_no_output(const struct target *targets, size_t count,
             low = order > 0 ? middle + 1 : low;
             high = order > 0 ? high : middle;
         }
-        free(job.output);
-        free(input.stem);
+        free(folder);
+        free(identity);
+        free(stem);
     }
+}
+
+static void report_clash(const struct target *before, const struct target *at, const struct place *place)
+{
+    const char *first = before->job->output, *second = at->job->output;
+    bool same = strcmp(first, second) == 0;
+    report(place, "%s (job %s) and %s (job %s) would both be written to %s/%s.proof.json%s%s%s",
+           before->input->path, before->job->name, at->input->path, at->job->name, second, at->input->stem,
+           same ? "" : "; ", same ? "" : first, same ? "" : " is the same folder");
 }
 
 static void check_targets(const struct config *config, cfg_t *cfg)
 {
     size_t count = 0;
+    char **folders = allocate(config->jobs_count, sizeof *folders);
     for (size_t i = 0; i < config->jobs_count; i++) {
-        count += config->jobs[i].output == NULL ? 0 : config->jobs[i].inputs_count;
+        const struct config_job *job = &config->jobs[i];
+        folders[i] = job->output == NULL ? NULL : folder_identity(job->output);
+        count += job->output == NULL ? 0 : job->inputs_count;
     }
     struct target *targets = allocate(count, sizeof *targets);
     size_t filled = 0;
     for (size_t i = 0; i < config->jobs_count; i++) {
         const struct config_job *job = &config->jobs[i];
         for (size_t k = 0; job->output != NULL && k < job->inputs_count; k++) {
-            targets[filled++] = (struct target){job, &job->inputs[k]};
+            targets[filled++] = (struct target){folders[i], job, &job->inputs[k]};
         }
     }
     qsort(targets, count, sizeof *targets, compare_targets);
@@ -942,14 +1009,16 @@ static void check_targets(const struct config *config, cfg_t *cfg)
         cfg_t *section = option(cfg, "job")->values[number]->section;
         struct place place = option_place(option(section, "output"));
         const struct target *before = i == 0 ? NULL : &targets[i - 1];
-        if (before != NULL && strcmp(before->job->output, at->job->output) == 0 &&
+        if (before != NULL && strcmp(before->folder, at->folder) == 0 &&
             strcmp(before->input->stem, at->input->stem) == 0) {
-            report(&place, "%s (job %s) and %s (job %s) would both be written to %s/%s.proof.json",
-                   before->input->path, before->job->name, at->input->path, at->job->name, at->job->output,
-                   at->input->stem);
+            report_clash(before, at, &place);
         }
         check_input_is_no_output(targets, count, at, &place);
     }
+    for (size_t i = 0; i < config->jobs_count; i++) {
+        free(folders[i]);
+    }
+    free(folders);
     free(targets);
 }
 

@@ -8,9 +8,10 @@
  * once over all files. In a witness_command the program, if it has a slash in it, and arguments that begin
  * with ./ or ../ are paths too; they come out absolute.
  *
- * Two inputs that would be written to the same output, within a job or across jobs, are an error, as is an
- * input that one of the outputs would overwrite. Names of jobs and stems of inputs are safe as parts of a
- * file name: no slash, no control character, no dot first, at most 200 bytes.
+ * Two inputs that would be written to the same output, within a job or across jobs and however the way to its
+ * folder is written, are an error, as is an input that one of the outputs would overwrite. Names of jobs and
+ * stems of inputs are safe as parts of a file name: no slash, no control character, no dot first, at most 200
+ * bytes.
  *
  * config_read allocates with malloc and runs before the coordinator starts; config_free gives everything
  * back. Any one thread. Nothing here opens a circuit or a witness: it names them, expanded and checked to

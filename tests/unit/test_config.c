@@ -32,6 +32,13 @@ static void make_folder(const char *name)
     assert_int_equal(mkdir(path, 0755), 0);
 }
 
+static void make_link(const char *to, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(symlink(to, path), 0);
+}
+
 static enum error_code read_text(struct config *config, const char *text, struct error *error)
 {
     write_file("x.conf", text);
@@ -54,6 +61,9 @@ static int setup(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         write_file(files[i], "");
     }
+    make_link("out", "link");
+    make_link(".", "here");
+    make_link("nothing", "broken");
     write_file("gen", "#!/bin/sh\n");
     char path[256];
     snprintf(path, sizeof path, "%s/gen", folder);
@@ -393,6 +403,22 @@ static const struct mistake mistakes[] = {
      "%F/out/witness-000.proof.json"},
     {JOB "job k { circuit = c\n witnesses = other.wtns\n output = \"./out/\" }\n",
      "x.conf:9: %F/other.wtns (job j) and %F/other.wtns (job k) would both be written to"},
+    {JOB "job k { circuit = c\n witnesses = other.wtns\n output = link }\n",
+     "x.conf:9: %F/other.wtns (job j) and %F/other.wtns (job k) would both be written to "
+     "%F/link/other.proof.json; %F/out is the same folder"},
+    {JOB "job k { circuit = c\n witnesses = other.wtns\n output = \"none/../out\" }\n",
+     "would both be written to %F/out/other.proof.json"},
+    {JOB "job k { circuit = c\n witnesses = other.wtns\n output = \"here/deep/../here/out\" }\n",
+     "; %F/out is the same folder"},
+    {CIRCUIT "job j { circuit = c\n witnesses = other.wtns\n output = \"new/deeper\" }\n"
+             "job k { circuit = c\n witnesses = other.wtns\n output = \"here/new/deeper\" }\n",
+     "; %F/new/deeper is the same folder"},
+    {CIRCUIT "job j { circuit = c\n witnesses = other.wtns\n output = broken }\n",
+     "x.conf:5: output: %F/broken: a symbolic link to nothing"},
+    {CIRCUIT "job j { circuit = c\n witnesses = other.wtns\n output = \"broken/out\" }\n",
+     "x.conf:5: output: %F/broken: a symbolic link to nothing"},
+    {CIRCUIT "job j { circuit = c\n witnesses = other.wtns\n output = \"other.wtns/out\" }\n",
+     "x.conf:5: output: %F/other.wtns: exists and is not a folder"},
     {JOB "devices = { auto, cpu }\n",
      "x.conf:7: devices: \"auto\": expected auto alone, or cpu, cuda:N or sim"},
     {JOB "devices = { cuda }\n", "x.conf:7: devices: \"cuda\": expected auto, cpu, cuda:N or sim"},
@@ -484,6 +510,13 @@ static void test_input_among_outputs(void **state)
                   &error),
         ERROR_INPUT);
     assert_non_null(strstr(error.text, "/out/a.proof.json is what job j writes for "));
+    assert_int_equal(
+        read_text(&config,
+                  CIRCUIT "job j { circuit = c\n inputs = \"link/*.json\"\n"
+                          "witness_command = { \"./gen\", \"{input}\", \"{witness}\" }\n output = out }\n",
+                  &error),
+        ERROR_INPUT);
+    assert_non_null(strstr(error.text, "/link/a.proof.json is what job j writes for "));
 }
 
 /* The files in conf/ that need nothing but the source; reference.conf states the defaults. */
