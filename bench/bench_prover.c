@@ -6,7 +6,9 @@
  * their ratios are ratios of medians. With
  * --batch N the same for N proofs of one circuit: uzk as `uzk run`, rapidsnark as a loop and as one loop for
  * each processor, pinned to it. RAPIDSNARK in the environment names its `prover`; without it uzk is measured
- * alone.
+ * alone. With --instructions single proofs are also run once under valgrind's callgrind, whose count no other
+ * load of the machine changes; since valgrind knows neither AVX-512 nor changed rounding, uzk then computes
+ * at level adx (UZK_CPU, unless that is set already), so that this count isn't the timed program's own.
  *
  * Exit codes: 0, 1 if a prover failed, 2 usage, 3 refused by the system. */
 #include "bench/fit.h"
@@ -35,6 +37,7 @@ enum { RUNS_MAX = 1000, BATCH_MAX = 100000, WAYS_MAX = 3 };
 struct options {
     const char *uzk, *rival, *json;
     unsigned runs, batch, batch_runs;
+    bool instructions;
     char **folders;
     size_t folders_count;
 };
@@ -47,6 +50,7 @@ struct job {
     glob_t witnesses;
     char work[64];
     unsigned proofs, processors;
+    const char *counted; /* the file for valgrind's count of instructions, or NULL: runs without valgrind */
 };
 
 struct usage {
@@ -80,21 +84,42 @@ static _Noreturn void become(const char *program, char *const *arguments)
     _exit(127);
 }
 
+static _Noreturn void become_counted(const char *log, const char **arguments, int count)
+{
+    enum { OPTIONS = 4, ARGUMENTS_MAX = 16 };
+    char log_option[160];
+    const char *all[OPTIONS + ARGUMENTS_MAX + 1] = {"valgrind", "--tool=callgrind",
+                                                    "--callgrind-out-file=/dev/null", log_option};
+    CHECK(count <= ARGUMENTS_MAX);
+    snprintf(log_option, sizeof log_option, "--log-file=%s", log);
+    memcpy(all + OPTIONS, arguments, (size_t)count * sizeof *all);
+    setenv("UZK_CPU", "adx", 0);
+    execvp(all[0], (char *const *)all);
+    perror(all[0]);
+    _exit(127);
+}
+
 static _Noreturn void prove_one(const struct job *job, const char *program, const char *command,
                                 unsigned number)
 {
     char proof[128], publics[128];
     snprintf(proof, sizeof proof, "%s/proof-%d.json", job->work, (int)getpid());
     snprintf(publics, sizeof publics, "%s/public-%d.json", job->work, (int)getpid());
-    const char *arguments[7] = {program};
+    const char *arguments[8] = {program};
     int count = 1;
     if (command) {
         arguments[count++] = command;
     }
+    if (command && job->counted) {
+        arguments[count++] = "--threads=1"; /* valgrind runs threads in turn: waiting ones would be counted */
+    }
     arguments[count++] = job->key;
     arguments[count++] = witness_at(job, number);
     arguments[count++] = proof;
-    arguments[count] = publics;
+    arguments[count++] = publics;
+    if (job->counted) {
+        become_counted(job->counted, arguments, count);
+    }
     become(program, (char *const *)arguments);
 }
 
@@ -213,6 +238,33 @@ static bool measure(struct usage *usage, const struct way *way, const struct job
     return status == 0;
 }
 
+/* The instructions of one run, or 0, and said, if it failed. */
+static double count_instructions(const struct way *way, struct job *job)
+{
+    static const char label[] = "Collected :";
+    char log[128], line[256];
+    double count = 0;
+    struct usage usage;
+    snprintf(log, sizeof log, "%s/callgrind.log", job->work);
+    job->counted = log;
+    const bool good = measure(&usage, way, job);
+    job->counted = NULL;
+    FILE *file = good ? fopen(log, "re") : NULL;
+    while (file && fgets(line, sizeof line, file)) {
+        const char *at = strstr(line, label);
+        if (at) {
+            count = strtod(at + strlen(label), NULL);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    if (good && count == 0) {
+        fprintf(stderr, "bench_prover: %s: expected a line \"Collected : NUMBER\" from callgrind\n", log);
+    }
+    return count;
+}
+
 static double median_of(const struct usage *usages, unsigned count, size_t member)
 {
     double values[RUNS_MAX];
@@ -236,7 +288,7 @@ static json_t *describe(const struct way *way, unsigned runs)
 
 /* All ways in turn, `runs` times, after one round that isn't counted (it fills the file cache); prints a line
  * for each and appends them to `results`. */
-static bool compare(struct way *ways, unsigned count, unsigned runs, const struct job *job, json_t *results)
+static bool compare(struct way *ways, unsigned count, unsigned runs, struct job *job, json_t *results)
 {
     struct usage warm_up;
     for (unsigned way = 0; way < count; way++) {
@@ -263,9 +315,18 @@ static bool compare(struct way *ways, unsigned count, unsigned runs, const struc
         const double cpu = json_number_value(json_object_get(line, "cpu_s"));
         first_wall = way == 0 ? wall : first_wall;
         first_cpu = way == 0 ? cpu : first_cpu;
-        printf("%-28s %6u %-18s %9.3f %9.3f %9.1f %9.2f %7.2f %7.2f\n", job->folder, job->proofs,
+        printf("%-28s %6u %-18s %9.3f %9.3f %9.1f %9.2f %7.2f %7.2f", job->folder, job->proofs,
                ways[way].name, wall, cpu, json_number_value(json_object_get(line, "peak_mib")),
                job->proofs / wall, first_wall / wall, first_cpu / cpu);
+        if (job->options->instructions && job->proofs == 1) {
+            const double instructions = count_instructions(&ways[way], job);
+            if (instructions == 0) {
+                return false;
+            }
+            printf(" %8.3f", instructions * 1e-9);
+            json_object_set_new(line, "instructions", json_real(instructions));
+        }
+        printf("\n");
         json_object_set_new(line, "uzk_wall_ratio", json_real(first_wall / wall));
         json_object_set_new(line, "uzk_cpu_ratio", json_real(first_cpu / cpu));
         json_array_append_new(measured, line);
@@ -397,6 +458,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'r':
         options->runs = number_at_most(text, 0, RUNS_MAX, state);
         return 0;
+    case 'i':
+        options->instructions = true;
+        return 0;
     case 'b':
         options->batch = number_at_most(text, 0, BATCH_MAX, state);
         return 0;
@@ -420,6 +484,7 @@ static const struct argp_option option_table[] = {
     {"runs", 'r', "N", 0, "single proofs of each prover, 5 unless given", 0},
     {"batch", 'b', "N", 0, "also measure N proofs of one circuit", 0},
     {"batch-runs", 'B', "N", 0, "batches of each prover, 1 unless given", 0},
+    {"instructions", 'i', NULL, 0, "also count a single proof's instructions, by valgrind", 0},
     {"json", 'j', "FILE", 0, "write the figures there, too", 0},
     {0},
 };
@@ -446,8 +511,8 @@ int main(int argc, char **argv)
     getloadavg(load, 1);
     printf("%ld processors, load %.1f at the start; ratios are uzk's median through the prover's\n",
            sysconf(_SC_NPROCESSORS_ONLN), load[0]);
-    printf("%-28s %6s %-18s %9s %9s %9s %9s %7s %7s\n", "folder", "proofs", "prover", "wall s", "cpu s",
-           "peak MiB", "proofs/s", "wall", "cpu");
+    printf("%-28s %6s %-18s %9s %9s %9s %9s %7s %7s%s\n", "folder", "proofs", "prover", "wall s", "cpu s",
+           "peak MiB", "proofs/s", "wall", "cpu", options.instructions ? "  G instr" : "");
     json_t *results = json_array();
     bool good = true;
     for (size_t i = 0; i < options.folders_count && good; i++) {
