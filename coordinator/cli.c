@@ -75,7 +75,7 @@ int cli_exit_code(enum error_code code)
 {
     static const int codes[ERROR_CODES] = {
         [ERROR_NONE] = CLI_EXIT_DONE,     [ERROR_INPUT] = CLI_EXIT_USAGE,  [ERROR_SYSTEM] = CLI_EXIT_SYSTEM,
-        [ERROR_DEVICE] = CLI_EXIT_FAILED, [ERROR_PROOF] = CLI_EXIT_FAILED, [ERROR_CANCELED] = CLI_EXIT_FAILED,
+        [ERROR_DEVICE] = CLI_EXIT_SYSTEM, [ERROR_PROOF] = CLI_EXIT_FAILED, [ERROR_CANCELED] = CLI_EXIT_FAILED,
     };
     CHECK(code < ERROR_CODES);
     return codes[code];

@@ -33,6 +33,7 @@ void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The error's message, each of its lines with the prefix, and the exit code that belongs to it. */
 int cli_fail(const struct error *error);
 
+/* A device's error that ends a whole command is one that kept it from opening, so the system's. */
 int cli_exit_code(enum error_code code);
 
 /* Parses a command's arguments: between arguments_min and arguments_max positional ones, stored in arguments.

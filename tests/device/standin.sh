@@ -37,7 +37,7 @@ said "the run goes on without it"
 run_and_judge "devices=2,refused=3,seed=3"
 said "cuda:1: opening the device: cudaErrorDevicesUnavailable"
 conf "cuda:1"
-expect 1 env UZK_STANDIN=devices=2,refused=2 "$UZK" run batch.conf
+expect 3 env UZK_STANDIN=devices=2,refused=2 "$UZK" run batch.conf
 said "cuda:1: opening the device: cudaErrorDevicesUnavailable"
 
 # Works that fail are tried again, on the other lane or the other device.

@@ -103,7 +103,7 @@ static void errors_have_exit_codes(void **state)
     (void)state;
     assert_int_equal(cli_exit_code(ERROR_NONE), 0);
     assert_int_equal(cli_exit_code(ERROR_PROOF), 1);
-    assert_int_equal(cli_exit_code(ERROR_DEVICE), 1);
+    assert_int_equal(cli_exit_code(ERROR_DEVICE), 3);
     assert_int_equal(cli_exit_code(ERROR_CANCELED), 1);
     assert_int_equal(cli_exit_code(ERROR_INPUT), 2);
     assert_int_equal(cli_exit_code(ERROR_SYSTEM), 3);
