@@ -23,31 +23,35 @@ size_t journal_file_arena_bytes(void)
 
 /* ---- opening ---- */
 
+static bool is_forbidden(int result)
+{
+    return result == -EACCES || result == -EROFS;
+}
+
 /* Makes the names in a folder durable. Some file systems refuse to, and some folders cannot be opened that
  * another program has made. */
 static int sync_names(const char *path)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int code = folder < 0 || fsync(folder) != 0 ? errno : 0;
+    int result = folder < 0 || fsync(folder) != 0 ? -errno : 0;
     if (folder >= 0) {
         close(folder);
     }
-    return code == EINVAL || code == EACCES || code == EROFS ? 0 : -code;
+    return result == -EINVAL || is_forbidden(result) ? 0 : result;
 }
 
-/* Creates one folder if it is missing. Its name is made durable in any case: a run that was killed may have
- * created it and not come to that. */
+/* Creates one folder if it is missing. Its name is made durable in any case, also where it may not be created
+ * but is there: a run that was killed, or failed, may have created it and not come to that. */
 static int make_folder(const char *path)
 {
     char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
     size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-        return -errno;
-    }
+    int made = mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : -errno;
     memcpy(parent, path, length);
     parent[length] = 0;
-    return sync_names(length == 0 ? "." : parent);
+    int synced = made == 0 || is_forbidden(made) ? sync_names(length == 0 ? "." : parent) : 0;
+    return synced != 0 ? synced : made;
 }
 
 static int make_folders(const char *name)
@@ -64,7 +68,7 @@ static int make_folders(const char *name)
             path[i] = 0;
             result = make_folder(path);
             path[i] = '/';
-            if (result != 0 && result != -EACCES && result != -EROFS) { /* it may be there all the same */
+            if (result != 0 && !is_forbidden(result)) { /* else it may be there all the same */
                 return result;
             }
         }
