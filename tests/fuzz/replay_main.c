@@ -10,7 +10,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-enum { MUTATIONS = 400, PREFIXES = 64, SIZE_MAX_BYTES = 1 << 24 };
+#ifndef FUZZ_MUTATIONS /* of each seed; fewer where an input takes milliseconds */
+#define FUZZ_MUTATIONS 400
+#endif
+
+enum { MUTATIONS = FUZZ_MUTATIONS, PREFIXES = 64, SIZE_MAX_BYTES = 1 << 24 };
 
 static uint64_t state = 0x6a09e667f3bcc909;
 static unsigned long inputs;
