@@ -22,7 +22,7 @@ for target in "$@"; do
     code=0
     leaks=1
     [ "$target" != config ] || leaks=0 # see CMakeLists.txt
-    nice -n 19 "$folder/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -detect_leaks=$leaks -print_final_stats=1 \
+    ASAN_OPTIONS=detect_leaks=$leaks nice -n 19 "$folder/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$target-" "$target" $seeds >"$target.log" 2>&1 || code=$?
     awk -v target="$target" '
         /cov: / { for (i = 1; i < NF; i++) { if ($i == "cov:") cov = $(i + 1); if ($i == "ft:") ft = $(i + 1)

@@ -739,9 +739,9 @@ uint64_t sim_kernel_steps(void)
     return sim_system.steps;
 }
 
-uint64_t sim_kernel_since_pause(void)
+bool sim_kernel_paused(void)
 {
-    return sim_system.paused_step == 0 ? UINT64_MAX : sim_system.steps - sim_system.paused_step;
+    return sim_system.paused_step > sim_system.waited_step;
 }
 
 uint64_t sim_kernel_now_ns(void)

@@ -89,7 +89,7 @@ uint64_t sim_kernel_struck(enum sim_fault fault, const char **name);
 
 uint64_t sim_kernel_hash(void);
 uint64_t sim_kernel_steps(void);
-uint64_t sim_kernel_since_pause(void); /* steps; UINT64_MAX: there was none */
+bool sim_kernel_paused(void); /* since the ring was last waited for */
 uint64_t sim_kernel_now_ns(void);
 uint64_t sim_kernel_calls(const char *name);               /* how often it was called since sim_kernel_open */
 const char *sim_kernel_call_name(unsigned index);          /* of those that can fail; NULL behind the last */

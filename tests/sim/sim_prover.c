@@ -14,7 +14,7 @@
 /* Nobody includes these: the linker finds them by name. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-enum { PROVERS = 4, BLINDINGS = 512, VALUE_BYTES = 32, LATE_STEPS = 16 };
+enum { PROVERS = 4, BLINDINGS = 512, VALUE_BYTES = 32 };
 
 struct prover {
     struct device *device; /* as the run knows it; NULL: unused */
@@ -108,7 +108,7 @@ static void submit(struct device *device, unsigned lane, const struct device_wor
     struct prover *prover = prover_of(device);
     prover->works[lane] = *work;
     device_submit(&prover->sim.device, lane, work);
-    late |= sim_kernel_since_pause() < LATE_STEPS;
+    late |= sim_kernel_paused(); /* its time runs from before the pause */
 }
 
 static unsigned poll_device(struct device *device, struct device_completion *completions, unsigned max)

@@ -587,6 +587,7 @@ int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned count)
     while (sim_random_chance(&sim_system.random, 300) && sim_advance(true)) {
         flush();
     }
+    sim_system.waited_step = sim_system.steps;
     return result;
 }
 

@@ -112,7 +112,7 @@ struct sim_system {
     bool running; /* a process runs: calls come here */
     int thread;   /* that runs; -1: the first one */
     bool forbidden;
-    uint64_t now_ns, steps, paused_step, hash, order;
+    uint64_t now_ns, steps, paused_step, waited_step, hash, order;
     int64_t wall_ns; /* is ahead of now_ns by so much */
     jmp_buf leave_process, leave_thread;
     struct sim_file files[SIM_FILES];
