@@ -26,8 +26,9 @@ enum error_code error_set_errno(struct error *error, int errno_value, const char
     va_end(arguments);
     if (length >= 0 && (size_t)length < sizeof error->text) {
         char reason[128];
-        snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
-                 strerror_r(errno_value, reason, sizeof reason));
+        snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s%s",
+                 strerror_r(errno_value, reason, sizeof reason),
+                 errno_value == EFBIG ? "; raise the limit on the size of files (ulimit -f)" : "");
     }
     error->code = errno_value == ENOENT || errno_value == ENOTDIR ? ERROR_INPUT : ERROR_SYSTEM;
     return error->code;

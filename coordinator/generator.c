@@ -18,24 +18,57 @@
 
 static const char folder_name[] = ".uzk.witnesses";
 static const char witness_suffix[] = ".wtns";
-enum { DRAIN_MAX = 1 << 16 };
+enum { DRAIN_MAX = 1 << 16, FOLDERS_DEEP = 16 };
 
 /* ---- the folder ---- */
 
+struct level {
+    int folder;
+    DIR *entries;
+    const char *name; /* in the folder above */
+};
+
+static bool level_open(struct level *level, int above, const char *name)
+{
+    int folder = openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *entries = folder < 0 ? NULL : fdopendir(folder);
+    if (entries == NULL && folder >= 0) {
+        close(folder);
+    }
+    *level = (struct level){folder, entries, name};
+    return entries != NULL;
+}
+
+/* True if the entry was removed; false for a folder that has something in it, and if that is refused. */
+static bool remove_entry(int folder, const char *name)
+{
+    return unlinkat(folder, name, 0) == 0 || (errno == EISDIR && unlinkat(folder, name, AT_REMOVEDIR) == 0);
+}
+
+static bool is_itself_or_above(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Commands may leave folders, too. Links are removed and never followed. What lies deeper than any of them
+ * has reason to go stays. */
 static void empty(int folder)
 {
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-    if (entries == NULL) {
-        if (copy >= 0) {
-            close(copy);
+    struct level levels[FOLDERS_DEEP];
+    unsigned depth = level_open(&levels[0], folder, ".") ? 1 : 0;
+    while (depth > 0) {
+        const struct level *level = &levels[depth - 1];
+        const struct dirent *entry = readdir(level->entries);
+        if (entry == NULL) {
+            closedir(level->entries);
+            if (--depth > 0) {
+                (void)unlinkat(levels[depth - 1].folder, level->name, AT_REMOVEDIR);
+            }
+        } else if (!is_itself_or_above(entry->d_name) && !remove_entry(level->folder, entry->d_name) &&
+                   depth < FOLDERS_DEEP && level_open(&levels[depth], level->folder, entry->d_name)) {
+            ++depth;
         }
-        return;
     }
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        (void)unlinkat(folder, entry->d_name, 0);
-    }
-    closedir(entries);
 }
 
 int generator_folder_open(int output)
@@ -132,6 +165,7 @@ static int spawn(struct generator *generator, char **arguments, int messages)
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ);
     sigaddset(&defaults, SIGINT);
     sigaddset(&defaults, SIGTERM);
     posix_spawn_file_actions_init(&actions);

@@ -9,6 +9,7 @@
 #include "coordinator/command_run.h"
 #include "coordinator/command_verify.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,6 +98,8 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ,
+           SIG_IGN); /* a file that grows beyond the limit is an error with a name, as a full disk is */
     argp_err_exit_status = CLI_EXIT_USAGE;
     argp_program_version = "uzk " UZK_VERSION;
     if (argc < 2) {

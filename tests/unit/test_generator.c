@@ -118,6 +118,60 @@ static void arguments_are_substituted(void **state)
     close(output);
 }
 
+/* A command that is not what it should be leaves anything: folders in place of its witness and beside it, a
+ * folder that may not be read, links to what is none of its business. */
+static void what_it_left_is_removed(void **state)
+{
+    (void)state;
+    int output = open(shell_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    shell_put("in.json", "{}", 2);
+    shell_put("kept", "kept", 4);
+    for (int killed = 0; killed < 2; ++killed) {
+        int folder = generator_folder_open(output);
+        assert_true(folder >= 0);
+        assert_int_equal(
+            run_command(
+                "cd \"${0%in.json}.uzk.witnesses\" && mkdir -p w.wtns/a/b/c beside && "
+                "touch file w.wtns/a/b/file beside/.hidden && chmod 0 beside/.hidden && "
+                "mkdir -m 0 closed && ln -s ../.. beside/up && ln -s .. up && ln -s nowhere w.wtns/x && "
+                "mkfifo pipe && ln ../kept linked",
+                NULL),
+            ERROR_NONE);
+        assert_int_equal(shell_entries(shell_path(".uzk.witnesses")), 7);
+        if (killed) { /* the run that comes next empties it */
+            close(folder);
+            folder = generator_folder_open(output);
+            assert_int_equal(shell_entries(shell_path(".uzk.witnesses")), 0);
+        }
+        generator_folder_remove(output, folder);
+        assert_false(shell_exists(".uzk.witnesses"));
+        assert_string_equal(shell_get("kept"), "kept");
+    }
+    close(output);
+}
+
+/* A tower of folders costs no more than its first floors; the folder for witnesses remains usable. */
+static void what_is_too_deep_stays(void **state)
+{
+    (void)state;
+    int output = open(shell_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = generator_folder_open(output);
+    assert_int_equal(
+        run_command(
+            "cd \"${0%in.json}.uzk.witnesses\" && i=0 && while [ $i -lt 40 ]; do mkdir d; cd d; touch f; "
+            "i=$((i + 1)); done",
+            NULL),
+        ERROR_NONE);
+    generator_folder_remove(output, folder);
+    assert_true(shell_exists(".uzk.witnesses/d/d"));
+    assert_false(shell_exists(".uzk.witnesses/d/d/f"));
+    folder = generator_folder_open(output);
+    assert_true(folder >= 0);
+    close(folder);
+    shell_remove(shell_path(".uzk.witnesses"));
+    close(output);
+}
+
 static void ended_with(const char *line, const char *expected)
 {
     assert_int_equal(run_command(line, NULL), ERROR_INPUT);
@@ -208,6 +262,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_substituted),
+        cmocka_unit_test(what_it_left_is_removed),
+        cmocka_unit_test(what_is_too_deep_stays),
         cmocka_unit_test(failures_are_told_with_the_last_words),
         cmocka_unit_test(what_it_started_ends_with_it),
         cmocka_unit_test(one_that_escapes_does_not_hold_us_up),
