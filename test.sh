@@ -45,7 +45,7 @@ if [ -z "${UZK_TEST_FAST:-}" ]; then
     # So do the cases that kill and restart the program for minutes, and snarkjs has judged the same proofs by then. Allocators
     # can't be compared under a sanitizer, which has its own. They slow the widest arithmetic down most: it is looked at
     # where it is tested itself, and the rest takes the next level.
-    e2e='e2e/(kill_resume|interrupt|differential|allocators|report)'
+    e2e='e2e/(kill_resume|interrupt|stopped|differential|allocators|report)'
     build asan
     tests asan -R '^unit/test_(fq|fr|fq2|g1|g2|msm|ntt|prove|pairing|verify)$'
     UZK_CPU=adx tests asan -E "$e2e|unit/test_msm\$|gpu/(test_gpu_msm|standin|emulated)"

@@ -9,9 +9,11 @@
 #include "coordinator/command_run.h"
 #include "coordinator/command_verify.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cli_command commands[] = {
     {"prove", "CIRCUIT.zkey WITNESS.wtns PROOF.json PUBLIC.json", "one proof, as fast as can be",
@@ -96,10 +98,25 @@ static int help(int argc, char **argv)
     return command_start(command, 2, arguments);
 }
 
+/* The next file to be opened takes the place of a standard descriptor that is closed, and what is meant for
+ * people would be written into it. So something stands there that, as a closed one, can be neither read nor
+ * written. */
+static void take_closed_descriptors(void)
+{
+    int file;
+    do {
+        file = open("/", O_PATH);
+    } while (file >= STDIN_FILENO && file <= STDERR_FILENO);
+    if (file > STDERR_FILENO) {
+        close(file);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    signal(SIGXFSZ,
-           SIG_IGN); /* a file that grows beyond the limit is an error with a name, as a full disk is */
+    take_closed_descriptors();
+    /* A file that grows beyond the limit is an error with a name, as a full disk is. */
+    signal(SIGXFSZ, SIG_IGN);
     argp_err_exit_status = CLI_EXIT_USAGE;
     argp_program_version = "uzk " UZK_VERSION;
     if (argc < 2) {

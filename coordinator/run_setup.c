@@ -16,14 +16,20 @@ enum { SUBMISSIONS = 256, SLOT_OPERATIONS = 24, EVENTS_SPARE = 64 };
 
 /* ---- signals ---- */
 
-/* Children must stay until they are waited for, even if whoever started us ignores SIGCHLD. */
+/* Children must stay until they are waited for, even if whoever started us ignores SIGCHLD. A terminal that
+ * goes away ends the run as SIGTERM does, but not under nohup: a blocked signal would arrive though it is
+ * ignored. */
 static enum error_code take_signals(struct run *run, struct error *error)
 {
     sigset_t taken;
+    struct sigaction hangup;
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     sigemptyset(&taken);
     sigaddset(&taken, SIGINT);
     sigaddset(&taken, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+        sigaddset(&taken, SIGHUP);
+    }
     pthread_sigmask(SIG_BLOCK, &taken, &run->signals_before);
     sigaction(SIGCHLD, &by_default, &run->child_before);
     run->signals_taken = true;

@@ -115,3 +115,14 @@ as_user() {
         setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
     fi
 }
+
+# until_true COMMAND...: waits for that to hold.
+until_true() {
+    until "$@"; do sleep 0.05; done
+}
+
+# gone PID: it has ended (whoever should take its exit code may not have yet).
+gone() {
+    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null || echo gone)
+    case $state in gone | Z | '') return 0 ;; *) return 1 ;; esac
+}

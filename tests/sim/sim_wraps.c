@@ -599,7 +599,7 @@ int __wrap_signalfd(int file, const sigset_t *mask, int flags)
 
 int __wrap_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-    CHECK(number == SIGCHLD && action != NULL);
+    CHECK(number == SIGCHLD ? action != NULL : number == SIGHUP && action == NULL);
     if (before != NULL) {
         memset(before, 0, sizeof *before);
     }
