@@ -1,16 +1,28 @@
-/* check_gpu - compares a GPU's proofs with the CPU's, part by part, and times them with the device's events.
+/* check_gpu - compares what a GPU computes with the CPU's results, part by part, and times it with the
+ * device's events.
  *
- * check_gpu [--runs N] [--no-cpu] KEY.zkey WITNESS.wtns: takes the key to device 0 and computes the five sums
- * of a proof there from the witness and from skewed ones (all 0, all 1, all equal, all r - 1, random), and
- * compares each with groth16's; then keeps two lanes of device_cuda.c busy with proofs of the witness and
- * verifies every one. Prints one row of a Markdown table: medians over N runs (10) in milliseconds. Exit code
- * 0: all agree; 1: something differs; 3: there is no GPU, or CUDA refuses something.
+ * check_gpu [OPTION...] KEY.zkey WITNESS.wtns takes the key to device 0 and computes the five sums of a proof
+ * there from the witness and from skewed ones (all 0, all 1, all equal, all r - 1, mostly 0 and 1, random),
+ * and compares each with groth16's; then keeps two lanes of device_cuda.c busy with proofs of the witness and
+ * verifies every one.
+ *
+ * check_gpu [OPTION...] g1|g2|ntt LOG2 does the same with a part alone, of 2^LOG2 points or values
+ * (check_parts.h).
+ *
+ * Options: --runs N are timed (10); --no-cpu compares nothing; --levels N for tables of multiples (1). Prints
+ * lines as check_common.h describes them. Exit code 0: all agree; 1: something differs; 2: it was called
+ * wrongly; 3: there is no GPU, or CUDA refuses something.
  *
  * Linked with the stand-in for the CUDA runtime it runs the same checks in CI and prints no times, since
  * those would say nothing about a GPU. */
+#include "check_common.h"
+#include "check_parts.h"
+
 #include "conf/check.h"
 #include "cuda/device_cuda.h"
 #include "cuda/gpu.h"
+#include "cuda/gpu_msm.h"
+#include "cuda/team.h"
 #include "groth16/verify.h"
 #include "groth16/wtns.h"
 
@@ -20,10 +32,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include <cuda_runtime.h>
-
-enum { RUNS_MAX = 101, LANES = 2, EXIT_DIFFERS = 1, EXIT_REFUSED = 3 };
+enum { LANES = 2 };
 enum { EDGE_BEGIN, EDGE_H2D, EDGE_EVALUATE, EDGE_NTT, EDGE_MSM, EDGE_D2H, EDGES };
 
 struct given {
@@ -31,8 +42,7 @@ struct given {
     struct circuit circuit;
     struct verify_key verify;
     struct wtns witness;
-    unsigned runs;
-    bool compare;
+    const struct check_options *options;
 };
 
 /* The device's side, by hand: one stream, one lane. */
@@ -42,57 +52,33 @@ struct bench {
     size_t witness_bytes;
     cudaStream_t stream;
     cudaEvent_t edges[EDGES];
-    float times[EDGES][RUNS_MAX]; /* ms since the edge before; [EDGE_BEGIN]: all */
+    struct check_times times[EDGES]; /* since the edge before; [EDGE_BEGIN]: all */
 };
-
-#define CUDA(call) cuda_check((call), #call)
-static void cuda_check(cudaError_t code, const char *call)
-{
-    if (code != cudaSuccess) {
-        fprintf(stderr, "check_gpu: %s: %s (%s)\n", call, cudaGetErrorName(code), cudaGetErrorString(code));
-        exit(EXIT_REFUSED);
-    }
-}
-
-static void die(const struct error *error)
-{
-    fprintf(stderr, "check_gpu: %s\n", error->text);
-    exit(EXIT_REFUSED);
-}
-
-static void *block_of(size_t bytes)
-{
-    void *block = aligned_alloc(64, (bytes + 64) / 64 * 64);
-    if (block == NULL) {
-        fprintf(stderr, "check_gpu: no memory for %zu bytes\n", bytes);
-        exit(EXIT_REFUSED);
-    }
-    return block;
-}
 
 static void read_given(struct given *given, const char *key_path, const char *witness_path)
 {
     struct error error;
     if (zkey_open(&given->key, key_path, &error) != ERROR_NONE) {
-        die(&error);
+        check_die(&error);
     }
-    circuit_init(&given->circuit, &given->key, block_of(circuit_memory_size(&given->key)), &par_serial);
+    circuit_init(&given->circuit, &given->key, check_block(circuit_memory_size(&given->key)),
+                 given->options->par);
     const struct zkey *key = &given->key;
     const struct verify_parts parts = {key->publics, key->alpha1, key->beta2,
                                        key->gamma2,  key->delta2, key->ic};
     FILE *file = fopen(witness_path, "rb");
     size_t capacity = (size_t)wtns_file_size(key->wires) + 4096;
-    uint8_t *bytes = block_of(capacity);
+    uint8_t *bytes = check_block(capacity);
     size_t size = file != NULL ? fread(bytes, 1, capacity, file) : 0;
     if (file == NULL) {
         error_set_errno(&error, errno, "%s: opening", witness_path);
-        die(&error);
+        check_die(&error);
     }
     fclose(file);
     if (verify_key_init(&given->verify, &parts, key_path, &error) != ERROR_NONE ||
         wtns_parse(&given->witness, bytes, size, witness_path, &error) != ERROR_NONE ||
         wtns_match(&given->witness, key, &error) != ERROR_NONE) {
-        die(&error);
+        check_die(&error);
     }
 }
 
@@ -102,9 +88,9 @@ static void bench_open(struct bench *bench, const struct circuit *circuit)
     bench->witness_bytes = (size_t)circuit->key.wires * U256_BYTES;
     CUDA(cudaSetDevice(0));
     CUDA(cudaStreamCreateWithFlags(&bench->stream, cudaStreamNonBlocking));
-    CUDA(cudaMalloc(&bench->memory, gpu_circuit_bytes(circuit)));
-    CUDA(cudaMalloc(&bench->lane, gpu_lane_bytes(circuit)));
-    CUDA(cudaMalloc(&bench->device_witness, bench->witness_bytes));
+    bench->memory = check_device_block(gpu_circuit_bytes(circuit));
+    bench->lane = check_device_block(gpu_lane_bytes(circuit));
+    bench->device_witness = check_device_block(bench->witness_bytes);
     CUDA(cudaHostAlloc(&bench->host_witness, bench->witness_bytes, cudaHostAllocDefault));
     CUDA(cudaHostAlloc(&bench->host_sums, GPU_SUMS_BYTES_MAX, cudaHostAllocDefault));
     for (int i = 0; i < EDGES; i++) {
@@ -156,7 +142,7 @@ static void bench_run(struct bench *bench, struct prove_sums *sums, unsigned run
     gpu_sums_read(sums, gpu, bench->host_sums);
     for (int i = EDGE_BEGIN; i < EDGES; i++) {
         int from = i == EDGE_BEGIN ? EDGE_BEGIN : i - 1, to = i == EDGE_BEGIN ? EDGE_D2H : i;
-        CUDA(cudaEventElapsedTime(&bench->times[i][run], bench->edges[from], bench->edges[to]));
+        CUDA(cudaEventElapsedTime(&bench->times[i].ms[run], bench->edges[from], bench->edges[to]));
     }
 }
 
@@ -178,8 +164,9 @@ static unsigned compare(const struct given *given, struct bench *bench, const ch
 {
     struct prove_sums right, left;
     const struct circuit *circuit = &given->circuit;
-    void *scratch = block_of(prove_scratch_size(circuit, 1));
-    prove_compute(&right, circuit, bench->host_witness, &par_serial, scratch, NULL, NULL);
+    struct par *par = given->options->par;
+    void *scratch = check_block(prove_scratch_size(circuit, par->workers));
+    prove_compute(&right, circuit, bench->host_witness, par, scratch, NULL, NULL);
     free(scratch);
     bench_run(bench, &left, 0);
     g2_affine a, b;
@@ -194,32 +181,12 @@ static unsigned compare(const struct given *given, struct bench *bench, const ch
            differs_g1(scalars, "H (evaluation and transforms come before it)", &left.h, &right.h);
 }
 
-enum pattern { WITNESS, ZEROS, ONES, EQUAL, LARGEST, RANDOM, PATTERNS };
-static const char *const pattern_names[PATTERNS] = {"of the witness", "all 0",     "all 1",
-                                                    "all equal",      "all r - 1", "random"};
-
-static void fill(const struct given *given, struct bench *bench, enum pattern pattern)
+static void fill(const struct given *given, struct bench *bench, enum check_pattern pattern)
 {
-    uint64_t state = 1;
     uint8_t *to = bench->host_witness;
     for (uint32_t wire = 0; wire < given->key.wires; wire++, to += U256_BYTES) {
-        u256 value = {{0, 0, 0, 0}};
-        if (pattern == ONES || wire == 0) {
-            value.w[0] = 1;
-        } else if (pattern == LARGEST) {
-            value = fr_modulus;
-            value.w[0]--;
-        } else if (pattern == EQUAL) {
-            value = (u256){{0x0123456789abcdef, 0xfedcba9876543210, 0x0f1e2d3c4b5a6978, 0x1badcafe1badcafe}};
-        }
-        for (int i = 0; i < 4 && pattern == RANDOM && wire > 0; i++) {
-            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            value.w[i] = i < 3 ? state ^ state >> 29 : (state ^ state >> 29) >> 4; /* below r */
-        }
-        memcpy(to, value.w, U256_BYTES);
-    }
-    if (pattern == WITNESS) {
-        memcpy(bench->host_witness, given->witness.values, bench->witness_bytes);
+        const u256 value = check_scalar(wire == 0 ? ONES : pattern, wire);
+        u256_store_le(to, &value);
     }
 }
 
@@ -230,12 +197,12 @@ static bool verified(const struct given *given, const struct prove_sums *sums)
     struct prove_blinding blinding;
     struct proof proof;
     struct error error;
-    u256 *publics = block_of(given->key.publics * sizeof *publics);
+    u256 *publics = check_block(given->key.publics * sizeof *publics);
     for (uint32_t i = 0; i < given->key.publics; i++) {
         u256_load_le(&publics[i], given->witness.values + (size_t)(i + 1) * U256_BYTES);
     }
     if (prove_blinding_draw(&blinding, &error) != ERROR_NONE) {
-        die(&error);
+        check_die(&error);
     }
     prove_assemble(&proof, &given->circuit, sums, &blinding);
     bool valid = verify_proof(&given->verify, publics, &proof) == VERIFY_VALID;
@@ -252,7 +219,7 @@ static double batch(const struct given *given, unsigned works, unsigned *wrong)
     struct error error;
     if (device_cuda_open(&cuda, &settings, &error) != ERROR_NONE ||
         device_attach(&cuda.device, &given->circuit, &error) != ERROR_NONE) {
-        die(&error);
+        check_die(&error);
     }
     static struct prove_sums sums[RUNS_MAX + LANES];
     struct device_work work = {.circuit = &given->circuit, .witness = given->witness.values};
@@ -290,75 +257,146 @@ static double batch(const struct given *given, unsigned works, unsigned *wrong)
     return (double)(end_ns - begin_ns) / 1e6 / next;
 }
 
-/* ---- the row ---- */
+/* ---- what is printed ---- */
 
-static int compare_floats(const void *a, const void *b)
+/* Of a proof whose witness is random. */
+static void proof_floors(struct check_floor floors[EDGES], const struct zkey *key)
 {
-    float left = *(const float *)a, right = *(const float *)b;
-    return (left > right) - (left < right);
-}
-
-static void print_row(const struct given *given, struct bench *bench, double batch_ms)
-{
-    printf("| 2^%u | %" PRIu32 " |", given->key.domain_log2, given->key.wires);
-#ifdef UZK_STANDIN
-    (void)bench;
-    (void)batch_ms;
-    (void)compare_floats;
-    puts(" no GPU, so no times |");
-#else
-    static const int order[] = {EDGE_H2D, EDGE_EVALUATE, EDGE_NTT, EDGE_MSM, EDGE_D2H, EDGE_BEGIN};
-    for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
-        float *times = bench->times[order[i]];
-        qsort(times, given->runs, sizeof *times, compare_floats);
-        printf(" %.3f |", (double)times[given->runs / 2]);
+    const size_t wires = key->wires, entries = key->coefficients_count;
+    memset(floors, 0, EDGES * sizeof *floors);
+    check_floor_evaluate(&floors[EDGE_EVALUATE], key->domain_log2, entries);
+    check_floor_ntt(&floors[EDGE_NTT], key->domain_log2);
+    check_floor_msm(&floors[EDGE_MSM], wires, 1, false);
+    check_floor_msm(&floors[EDGE_MSM], wires, 1, false);
+    check_floor_msm(&floors[EDGE_MSM], wires, 1, true);
+    check_floor_msm(&floors[EDGE_MSM], wires - key->publics - 1, 1, false);
+    check_floor_msm(&floors[EDGE_MSM], (size_t)1 << key->domain_log2, 1, false);
+    for (int i = EDGE_EVALUATE; i <= EDGE_MSM; i++) {
+        floors[EDGE_BEGIN].bytes += floors[i].bytes;
+        floors[EDGE_BEGIN].multiplications += floors[i].multiplications;
+        floors[EDGE_BEGIN].ms += floors[i].ms;
     }
-    printf(" %.3f |\n", batch_ms);
-#endif
 }
 
-static int check(const struct given *given)
+static void print_lines(const struct given *given, struct bench *bench, double batch_ms)
 {
+    static const struct {
+        int edge;
+        const char *name;
+    } order[] = {{EDGE_H2D, "H2D"}, {EDGE_EVALUATE, "evaluate"}, {EDGE_NTT, "NTT"},
+                 {EDGE_MSM, "MSM"}, {EDGE_D2H, "D2H"},           {EDGE_BEGIN, "all"}};
+    const struct zkey *key = &given->key;
+    struct check_floor floors[EDGES];
+    proof_floors(floors, key);
+    for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+        const int edge = order[i].edge;
+        bench->times[edge].runs = given->options->runs;
+        check_line("proof", key->domain_log2, key->wires, order[i].name, &bench->times[edge],
+                   edge == EDGE_H2D || edge == EDGE_D2H ? NULL : &floors[edge]);
+    }
+    struct check_times batch = {.runs = 1, .ms = {(float)batch_ms}};
+    check_line("proof", key->domain_log2, key->wires, "in a batch", &batch, &floors[EDGE_BEGIN]);
+}
+
+static unsigned check_proof(const struct check_options *options, const char *key, const char *witness)
+{
+    static struct given given;
     static struct bench bench;
     struct prove_sums sums;
     unsigned wrong = 0;
-    bench_open(&bench, &given->circuit);
-    for (int pattern = PATTERNS; given->compare && pattern-- > 0;) {
-        fill(given, &bench, (enum pattern)pattern);
-        wrong += compare(given, &bench, pattern_names[pattern]);
+    given.options = options;
+    read_given(&given, key, witness);
+    bench_open(&bench, &given.circuit);
+    for (int pattern = PATTERNS; options->compare && pattern-- > 0;) {
+        fill(&given, &bench, (enum check_pattern)pattern);
+        wrong += compare(&given, &bench, check_pattern_names[pattern]);
     }
-    fill(given, &bench, WITNESS);
-    for (unsigned run = 0; run < given->runs; run++) {
+    memcpy(bench.host_witness, given.witness.values, bench.witness_bytes);
+    wrong += options->compare ? compare(&given, &bench, "of the witness") : 0;
+    for (unsigned run = 0; run < options->runs; run++) {
         bench_run(&bench, &sums, run);
-        wrong += !verified(given, &sums);
+        wrong += !verified(&given, &sums);
     }
     bench_close(&bench);
-    double batch_ms = batch(given, given->runs, &wrong);
-    print_row(given, &bench, batch_ms);
-    return wrong == 0 ? 0 : EXIT_DIFFERS;
+    double batch_ms = batch(&given, options->runs, &wrong);
+    print_lines(&given, &bench, batch_ms);
+    return wrong;
+}
+
+/* ---- the command line ---- */
+
+static unsigned check_part(const struct check_options *options, const char *part, const char *log2)
+{
+    static const struct {
+        const char *name;
+        unsigned (*check)(unsigned log2, const struct check_options *options);
+    } parts[] = {{"g1", check_msm_g1}, {"g2", check_msm_g2}, {"ntt", check_ntt}};
+    unsigned long size = strtoul(log2, NULL, 10);
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts && size >= 1 && size <= CHECK_LOG2_MAX; i++) {
+        if (strcmp(part, parts[i].name) == 0) {
+            return parts[i].check((unsigned)size, options);
+        }
+    }
+    fprintf(stderr, "check_gpu: %s %s: expected g1, g2 or ntt and 1 to %d\n", part, log2, CHECK_LOG2_MAX);
+    exit(2);
+}
+
+static void open_team(struct team *team, struct check_options *options)
+{
+    struct error error;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct team_settings settings = {
+        .workers = processors > 64 ? 64 : (unsigned)processors, .slots = 1, .guests = 1};
+    if (team_open(team, &settings, &error) != ERROR_NONE) {
+        check_die(&error);
+    }
+    options->par = team_par_open(team);
+    CHECK(options->par != NULL);
+}
+
+static unsigned option(const char *text, unsigned most)
+{
+    const unsigned long value = strtoul(text, NULL, 10);
+    if (value < 1 || value > most) {
+        fprintf(stderr, "check_gpu: %s: expected 1 to %u\n", text, most);
+        exit(2);
+    }
+    return (unsigned)value;
 }
 
 int main(int argc, char **argv)
 {
-    static struct given given = {.runs = 10, .compare = true};
+    static struct team team;
+    struct check_options options = {.runs = 10, .compare = true, .levels = 1};
     struct error error;
     int at = 1;
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (strcmp(argv[at], "--no-cpu") == 0) {
-            given.compare = false;
+            options.compare = false;
         } else if (strcmp(argv[at], "--runs") == 0 && at + 1 < argc) {
-            given.runs = (unsigned)strtoul(argv[++at], NULL, 10);
+            options.runs = option(argv[++at], RUNS_MAX);
+        } else if (strcmp(argv[at], "--levels") == 0 && at + 1 < argc) {
+            options.levels = option(argv[++at], GPU_MSM_SCALAR_BITS);
         } else {
             break;
         }
     }
-    if (argc - at != 2 || given.runs < 1 || given.runs > RUNS_MAX) {
-        fprintf(stderr, "usage: check_gpu [--runs 1..%d] [--no-cpu] KEY.zkey WITNESS.wtns\n", RUNS_MAX);
+    if (argc - at != 2) {
+        fprintf(stderr,
+                "usage: check_gpu [--runs 1..%d] [--no-cpu] [--levels N] KEY.zkey WITNESS.wtns | g1|g2|ntt "
+                "LOG2\n",
+                RUNS_MAX);
         return 2;
     }
     if (device_cuda_count(&error) == 0) {
-        die(&error);
+        check_die(&error);
     }
-    read_given(&given, argv[at], argv[at + 1]);
-    return check(&given);
+    CUDA(cudaSetDevice(0));
+    open_team(&team, &options);
+    const char *first = argv[at], *second = argv[at + 1];
+    const unsigned wrong = strchr(first, '.') != NULL ? check_proof(&options, first, second)
+                                                      : check_part(&options, first, second);
+    team_par_close(options.par);
+    team_close(&team);
+    return wrong == 0 ? 0 : EXIT_DIFFERS;
 }
